@@ -1,0 +1,162 @@
+"""The command line: thin, and quick to say what is wrong (nothing heavy is imported before the words are checked)."""
+
+import itertools
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cassle import __version__, registry
+from cassle.config import merge, override
+from cassle.errors import UserError
+from cassle.experiment import Experiment, presets
+from cassle.record import Record
+
+app = typer.Typer(
+    help="Continual self-supervised learning: an encoder that learns from a stream of unlabelled images and keeps what it knew.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="e.g. method=byol strategy.weight=0.5 epochs=100")]
+Out = Annotated[Path | None, typer.Option("--out", help="Where the run goes; the same command again continues it.")]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 ...; the GPU if there is one.")]
+SaveEvery = Annotated[float, typer.Option("--save-every", help="Seconds between two saves of the resumable state.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="How many runs at a time, when there are several.")]
+
+
+@app.command()
+def train(
+    preset: Annotated[str, typer.Argument(help="A preset (see `cassle list presets`) or a run's experiment.toml.")],
+    changes: Changes = None,
+    out: Out = None,
+    device: Device = "auto",
+    save_every: SaveEvery = 60.0,
+    jobs: Jobs = None,
+) -> None:
+    """Learn a stream; killed or stopped, the same command continues. KEY=A,B runs both, side by side."""
+    experiments = _experiments(preset, changes or [])
+    if len(experiments) == 1:
+        experiment = next(iter(experiments.values()))
+        place = out or Path("runs") / f"{Path(preset).stem}-{experiment.fingerprint[:8]}"
+        _learn({place.name: experiment}, place.parent, device, save_every, 1)
+    else:
+        _learn(experiments, out or Path("runs") / Path(preset).stem, device, save_every, jobs)
+
+
+@app.command()
+def demo(out: Annotated[Path, typer.Option("--out")] = Path("runs/demo"), device: Device = "auto", save_every: SaveEvery = 60.0) -> None:
+    """Fine-tuning, CaSSLe and joint training on images that ship with the package; then a page with what came out."""
+    from cassle.presets.demo import ENTRIES
+
+    records = _learn({name: Experiment.preset("demo", change) for name, change in ENTRIES.items()}, out, device, save_every, None)
+    _report([record.path for record in records], out / "report.html")
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories, or folders that hold some.")],
+    out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("report.html"),
+) -> None:
+    """One self-contained page: accuracy over tasks, matrices, losses, embeddings, neighbours."""
+    _report(runs, out)
+
+
+@app.command("list")
+def list_(what: Annotated[Literal["methods", "strategies", "datasets", "presets"], typer.Argument()]) -> None:
+    """What there is to choose from."""
+    room = "data" if what == "datasets" else what
+    for name in presets() if what == "presets" else registry.names(room):
+        print(f"{name:22}{registry.summary(room, name)}")
+
+
+@app.command()
+def show(preset: Annotated[str, typer.Argument()], changes: Changes = None) -> None:
+    """The resolved experiment as TOML."""
+    experiments = _experiments(preset, changes or [])
+    for name, experiment in experiments.items():
+        print((f"# {name}\n" if len(experiments) > 1 else "") + experiment.toml(), end="")
+
+
+@app.command()
+def data(
+    name: Annotated[str, typer.Argument(help="See `cassle list datasets`.")],
+    root: Annotated[Path | None, typer.Option("--root", help="Where to put it; $CASSLE_DATA or ~/.cache/cassle.")] = None,
+) -> None:
+    """Fetch a data set, or say what to put where."""
+    source = registry.find("data", name, "data")
+    fetch = registry.companion(source, "fetch")
+    print(fetch(root) if fetch else f"{name} ships with the package: nothing to fetch")
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Runs a command; what the user can put right is one line and exit code 2."""
+    usage_error = typer.BadParameter.__base__  # wherever this version of typer keeps it
+    try:
+        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
+    except (UserError, usage_error) as error:
+        text = str(error) if isinstance(error, UserError) else error.format_message()
+        print("cassle: " + re.sub(r"\s+", " ", text), file=sys.stderr)
+        sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+
+
+def _experiments(preset: str, changes: list[str]) -> dict[str, Experiment]:
+    """One experiment, or one for every combination where a value is a list of alternatives."""
+    choices = [[(value, override(f"{text.partition('=')[0]}={value}")) for value in _alternatives(text)] for text in changes]
+    several = [len(options) > 1 for options in choices]
+    found = {}
+    for combination in itertools.product(*choices):
+        tree = {}
+        for _, change in combination:
+            tree = merge(tree, change)
+        name = "-".join(value for (value, _), varies in zip(combination, several) if varies) or "run"
+        found[re.sub(r"[^\w.+-]+", "_", name)] = Experiment.preset(preset, tree)
+    return found
+
+
+def _alternatives(text: str) -> list[str]:
+    """The values after `=`, split at commas outside brackets and quotes; the text itself if it has no `=`."""
+    key, equals, value = text.partition("=")
+    return re.findall(r"(?:\[[^\]]*\]|\"[^\"]*\"|[^,\[\"])+", value) if equals and value else [value]
+
+
+def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_every: float, jobs: int | None) -> list[Record]:
+    """Run, with a display, and print what was measured."""
+    records = [Record(out / name) for name in experiments]
+    for record, experiment in zip(records, experiments.values()):
+        record.check(experiment)
+    from cassle.reports.live import Live
+    from cassle.reports.table import printed
+    from cassle.run import Stopped, run
+    from cassle.sweep import sweep
+
+    try:
+        with Live(list(experiments)) as live:
+            if len(experiments) == 1:
+                name, experiment = next(iter(experiments.items()))
+                run(experiment, out / name, device=device, save_every=save_every, watch=lambda p: live.tell(name, p))
+            else:
+                sweep(experiments, out, jobs=jobs, device=device, save_every=save_every, watch=live.tell)
+    except Stopped as where:
+        print(f"cassle: stopped at {where}; the same command continues from there", file=sys.stderr)
+        sys.exit(130)
+    printed(records)
+    return records
+
+
+def _report(runs: list[Path], out: Path) -> None:
+    from cassle.reports.page import write_page
+
+    print(f"report: {write_page(runs, out)}")

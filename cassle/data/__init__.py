@@ -1,0 +1,1 @@
+"""Images as tensors, and the ways to cut them into a stream."""

@@ -1,0 +1,39 @@
+"""Which images a step sees."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from cassle.clock import Clock
+from cassle.data.dataset import Split
+from cassle.randomness import key, permutation
+from cassle.typing import Batch, Task
+
+
+class Batches:
+    """A task's images in batches, shuffled anew each epoch; the rest that does not fill a batch waits for the next.
+
+    The order hangs on (seed, task, epoch) alone, so that any step can be had without those before it.
+    """
+
+    def __init__(self, split: Split, task: Task, batch_size: int):
+        self.split, self.task, self.batch_size = split, task, batch_size
+        self.device = split.images.pixels.device
+        self.labels, self.index = split.labels.to(self.device), task.index.to(self.device)
+        self.epoch, self.order = -1, self.index
+
+    @property
+    def epoch_steps(self) -> int:
+        return len(self.task) // self.batch_size
+
+    def __call__(self, clock: Clock) -> Batch:
+        """The batch of the clock's step."""
+        if clock.epoch != self.epoch:
+            self.epoch = clock.epoch
+            self.order = self._shuffled(clock)
+        start = clock.step % self.epoch_steps * self.batch_size
+        index = self.order[start : start + self.batch_size]
+        return Batch(self.split.images[index], index, self.labels[index], clock.key)
+
+    def _shuffled(self, clock: Clock) -> Int[Tensor, " n"]:
+        return self.index[permutation(key(clock.seed, "order", clock.task, clock.epoch), len(self.index), self.device)]

@@ -1,0 +1,69 @@
+"""A data set: images to learn from, images to test on, and what is known about them."""
+
+import inspect
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from cassle.config import Component
+from cassle.data.images import Images
+from cassle.errors import UserError
+from cassle.registry import load
+
+CIFAR_MEAN, CIFAR_STD = (0.4914, 0.4822, 0.4465), (0.247, 0.243, 0.261)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Images with a label and a domain each; training never sees either, except to cut the stream."""
+
+    images: Images
+    labels: Int[Tensor, " n"]
+    domains: Int[Tensor, " n"]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def to(self, device: torch.device | str) -> Self:
+        return replace(self, images=self.images.to(device))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a data file makes."""
+
+    name: str
+    train: Split
+    test: Split
+    classes: tuple[str, ...]
+    domains: tuple[str, ...]
+    mean: tuple[float, float, float] = CIFAR_MEAN
+    std: tuple[float, float, float] = CIFAR_STD
+
+    def to(self, device: torch.device | str) -> Self:
+        return replace(self, train=self.train.to(device), test=self.test.to(device))
+
+    def pixel_statistics(self, device: torch.device | str) -> tuple[Float[Tensor, "3"], Float[Tensor, "3"]]:
+        return torch.tensor(self.mean, device=device), torch.tensor(self.std, device=device)
+
+
+def cut(stream: Component, split: Split) -> list[Int[Tensor, "..."]]:
+    """The stream's tasks over a split; it is given what its first parameter is called."""
+    return stream.build({"labels": split.labels, "domains": split.domains, "n": len(split)}[_cuts_by(stream)])
+
+
+def columns(stream: Component, dataset: Dataset) -> list[Int[Tensor, "..."]]:
+    """How a stream groups the test images: by its tasks' classes or domains, or all together if it asks for neither."""
+    if _cuts_by(stream) == "n":
+        return [torch.arange(len(dataset.test))]
+    groups = cut(stream, dataset.test)
+    if len(groups) != len(cut(stream, dataset.train)):
+        raise UserError(f"stream: {stream.name} cuts test images and training images differently; do both have all classes?")
+    return groups
+
+
+def _cuts_by(stream: Component) -> str:
+    return next(iter(inspect.signature(load(stream.room, stream.name, "stream")).parameters))

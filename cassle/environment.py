@@ -1,0 +1,48 @@
+"""The world around a run: what it ran on, and requests to stop."""
+
+import os
+import platform
+import signal
+import threading
+import time
+from importlib import metadata
+from types import FrameType
+from typing import Self
+
+import torch
+
+import cassle
+
+
+def describe(device: torch.device) -> dict[str, object]:
+    """What `environment.json` holds."""
+    return {
+        "cassle": cassle.__version__,
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in ("torch", "numpy", "pillow", "safetensors")},
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "system": platform.platform(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+class StopSignal:
+    """Turns the first Ctrl-C or SIGTERM into a request; the second one acts as usual."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __enter__(self) -> Self:
+        self.asked = False
+        main = threading.current_thread() is threading.main_thread()  # nobody else may set a handler
+        self.before = {number: signal.signal(number, self._ask) for number in self.SIGNALS if main}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        self.__exit__()

@@ -1,0 +1,105 @@
+"""Everything that decides a run, in one frozen, checked tree."""
+
+import ast
+import json
+import tomllib
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from cassle import registry
+from cassle.config import Component, Tree, merge, plain, settings, toml
+from cassle.errors import UserError
+from cassle.kinds import Count
+from cassle.registry import REQUIRED, Setting
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One continual run: two with equal trees end with equal bits (on one machine, with as many threads).
+
+    A component is given by name, or as a table of its name and settings.
+    """
+
+    data: Annotated[Component, "data"]
+    method: Annotated[Component, "methods"]
+    strategy: Annotated[Component, "strategies"] = "finetune"
+    stream: Annotated[Component, "data/streams"] = "class_incremental"
+    groups: Annotated[Component, "data/streams"] | None = None
+    """How the test images are grouped into the columns of the accuracy matrix; as the stream, if not said."""
+    backbone: Annotated[Component, "networks/resnet"] = "resnet18"
+    views: tuple[Annotated[Component, "augment/views"], ...] = ({}, {})
+    optimizer: Annotated[Component, "training/optim"] = "lars"
+    schedule: Annotated[Component, "training/schedule"] = "warmup_cosine"
+    epochs: Count = 500
+    """Of every task."""
+    steps: Count | None = None
+    """Of every task, instead of epochs, whatever the task's size."""
+    batch_size: Count = 256
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the networks; weights and losses are always float32."""
+    probes: tuple[Annotated[Component, "evaluation"], ...] = ("linear", "knn")
+    seed: int = 5
+
+    def __post_init__(self):
+        given = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        for key, value in settings(_schema(), given, "", "an experiment").items():
+            object.__setattr__(self, key, value)
+        if len(self.views) < 2:
+            raise UserError(f"views: two are needed to compare, got {len(self.views)}")
+        if len({probe.name for probe in self.probes}) < len(self.probes):
+            raise UserError("probes: each may be named once")
+
+    @classmethod
+    def preset(cls, name: str, changes: Tree | None = None) -> Self:
+        """A preset by name, or a run's TOML by path, with changes over it."""
+        changes = changes or {}
+        if name.endswith(".toml"):
+            return cls.from_tree(merge(_read(Path(name)), changes))
+        if name not in presets():
+            raise UserError(f"no preset is called {name!r}{registry.suggest(name, presets())}")
+        module = import_module(f"cassle.presets.{name}")
+        tree = merge(module.PRESET, {"method": changes.get("method", module.PRESET["method"])})
+        method = tree["method"] if isinstance(tree["method"], str) else tree["method"].get("name", "")
+        return cls.from_tree(merge(merge(module.PRESET, module.METHODS.get(method, {"method": method})), changes))
+
+    @classmethod
+    def from_tree(cls, tree: Tree) -> Self:
+        """From plain tables, as a TOML file has them."""
+        return cls(**settings(_schema(), tree, "", "an experiment"))
+
+    def tree(self) -> Tree:
+        """As plain tables, with every default filled in."""
+        values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def toml(self) -> str:
+        return toml(self.tree())
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal experiments."""
+        return sha256(json.dumps(self.tree(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def presets() -> list[str]:
+    """The names of all presets."""
+    return sorted(path.stem for path in (registry.HERE / "presets").glob("[a-z]*.py"))
+
+
+def _schema() -> dict[str, Setting]:
+    """The fields above, as a component's settings are read."""
+    node = next(n for n in ast.parse(Path(__file__).read_text("utf-8")).body if isinstance(n, ast.ClassDef))
+    pairs = [(n.target.id, n) for n in node.body if isinstance(n, ast.AnnAssign)]
+    return {key: Setting(n.annotation, ast.literal_eval(n.value) if n.value else REQUIRED) for key, n in pairs}
+
+
+def _read(path: Path) -> Tree:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: is not TOML ({error})") from None

@@ -1,0 +1,19 @@
+"""SimCLR (Chen et al., 2020): find the other view of your image among all views of the batch."""
+
+from torch import nn
+
+from cassle.losses import InfoNCE, swap
+from cassle.methods.method import Method
+from cassle.networks.encoder import Embedding, Encoder
+from cassle.networks.heads import mlp
+from cassle.typing import Batch, Scalar
+
+
+class SimCLR(Method):
+    """L = -E_i log [ exp(cos(z_i, z_i') / T) / sum_{j != i} exp(cos(z_i, z_j) / T) ],   z_i' the other view of z_i"""
+
+    def __init__(self, backbone: nn.Module, *, projector: tuple[int, ...] = (2048, 256), temperature: float = 0.2):
+        super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, norm=False)), InfoNCE(temperature))
+
+    def loss(self, now: Embedding, batch: Batch) -> Scalar:
+        return self.criterion(now.z, swap(now.z), exclude_self=True)

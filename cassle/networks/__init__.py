@@ -1,0 +1,1 @@
+"""From images to embeddings, and the copies that no gradient reaches."""

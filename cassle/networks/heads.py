@@ -1,0 +1,21 @@
+"""The one multi-layer perceptron that every projector and predictor is."""
+
+import torch
+from torch import nn
+
+from cassle.typing import Views
+
+
+class Head(nn.Sequential):
+    """Layers that see one view at a time: each view gets BatchNorm statistics of its own, as in the published code."""
+
+    def forward(self, z: Views) -> Views:
+        return torch.stack([super(Head, self).forward(view) for view in z])
+
+
+def mlp(*dims: int, norm: bool = True) -> Head:
+    """Linear layers through `dims`, with BatchNorm (if `norm`) and ReLU after each but the last."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in zip(dims[:-2], dims[1:-1]):
+        layers += [nn.Linear(inputs, outputs), *([nn.BatchNorm1d(outputs)] if norm else []), nn.ReLU(inplace=True)]
+    return Head(*layers, nn.Linear(*dims[-2:]))

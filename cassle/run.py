@@ -1,0 +1,189 @@
+"""The outer loop: one experiment, task after task, into one directory, through any number of kills."""
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from cassle.augment.views import Augment
+from cassle.clock import Clock
+from cassle.data.batches import Batches
+from cassle.data.dataset import columns, cut
+from cassle.environment import StopSignal, describe
+from cassle.errors import UserError
+from cassle.evaluation.features import Encoded
+from cassle.evaluation.matrix import average, forgetting, forward_transfer
+from cassle.experiment import Experiment
+from cassle.randomness import key, seeded
+from cassle.record import Record
+from cassle.training import checkpoint
+from cassle.training.learner import Learner
+from cassle.training.log import Log, Progress
+from cassle.training.loop import train
+from cassle.typing import Task
+
+Watch = Callable[[Progress], None]
+
+
+class Stopped(Exception):
+    """Asked to stop; everything needed to go on is on the disk."""
+
+
+def run(
+    experiment: Experiment,
+    out: Path | str,
+    *,
+    device: str = "auto",
+    save_every: float = 60.0,
+    until: int | None = None,
+    watch: Watch = lambda progress: None,
+) -> dict[str, dict]:
+    """Learn the stream, or what is left of it, and return what `accuracy.json` holds.
+
+    Args:
+        save_every: seconds between two saves of the resumable state.
+        until: return after that many tasks.
+        watch: hears where the run is, a few times a second.
+    """
+    record = Record(out)
+    record.check(experiment)
+    course = Course(experiment, record, device, save_every, watch)
+    with record.claim(experiment), StopSignal() as stop:
+        return course.go(stop, until)
+
+
+class Course:
+    """A run under way: the learner, the stream, and what is known so far."""
+
+    def __init__(self, experiment: Experiment, record: Record, device: str, save_every: float, watch: Watch):
+        self.experiment, self.record, self.save_every, self.watch = experiment, record, save_every, watch
+        self.device = torch.device(device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+        self.precision = getattr(torch, experiment.precision)
+        self.dataset = experiment.data.build().to(self.device)
+        self.tasks = [Task(i, index) for i, index in enumerate(cut(experiment.stream, self.dataset.train))]
+        self.columns = columns(experiment.groups or experiment.stream, self.dataset)
+        if short := next((task for task in self.tasks if len(task) < experiment.batch_size), None):
+            raise UserError(f"batch_size is {experiment.batch_size}, but task {short.number} has only {len(short)} images")
+        self.probes = {probe.name: probe.build() for probe in experiment.probes}
+        with seeded(key(experiment.seed, "method")):
+            method = experiment.method.build(experiment.backbone.build())
+        with seeded(key(experiment.seed, "strategy")):
+            strategy = experiment.strategy.build()
+        augment = Augment(tuple(view.build() for view in experiment.views), self.dataset.mean, self.dataset.std)
+        self.learner = self._placed(Learner(method, strategy, augment, self.precision))
+        self.scores: dict[str, dict[str, list]] = {}
+
+    def go(self, stop: "StopSignal", until: int | None) -> dict[str, dict]:
+        """From the newest checkpoint to the end of the stream."""
+        found = checkpoint.newest(self.record.last)
+        facts = found.facts if found else {"task": -1, "finished": True, "metrics": 0}
+        self.log, self.stop, self.saved = Log(self.record.path, facts["metrics"]), stop, time.monotonic()
+        self.log.say(f"start at {({k: facts[k] for k in facts if k in ('task', 'step', 'finished')})}")
+        self.record.put("environment.json", describe(self.device))
+        if found:
+            self.scores = facts["scores"]
+        else:
+            self._tell("random weights", 0)
+            self.scores = {name: {"A": [], "R": row} for name, row in self._rows().items()}
+        if found and facts["finished"]:
+            self._begin(self.tasks[facts["task"]])
+            found.restore(self.learner, None)
+        first = facts["task"] + facts["finished"]
+        for task in self.tasks[first : until]:
+            self._learn(task, found if task.number == facts["task"] else None)
+            self._judge(task)
+        self.log.say("done")
+        self.log.close()
+        return self.accuracy()
+
+    def accuracy(self) -> dict[str, dict]:
+        """What `accuracy.json` holds."""
+        return {
+            name: {"A": s["A"], "R": s["R"], "average": average(s["A"]), "forgetting": forgetting(s["A"])}
+            | {"forward_transfer": forward_transfer(s["A"], s["R"])}
+            for name, s in self.scores.items()
+        }
+
+    def _learn(self, task: Task, found: checkpoint.Checkpoint | None) -> None:
+        """Train on one task, from its beginning or from where `found` was saved."""
+        settings = self.experiment
+        batches = Batches(self.dataset.train, task, settings.batch_size)
+        steps = settings.steps or settings.epochs * batches.epoch_steps
+        clock = Clock(settings.seed, task.number, batches.epoch_steps, steps, found.facts["step"] if found else 0, self.device)
+        self._begin(task)
+        optimizer = settings.optimizer.build([p for p in self.learner.parameters() if p.requires_grad])
+        peak = settings.optimizer.settings["lr"] * settings.batch_size / 256
+        rates = settings.schedule.build(peak, steps, batches.epoch_steps).to(self.device, torch.float32)
+        for group in optimizer.param_groups:
+            group["lr"] = torch.zeros((), device=self.device)
+        if found:
+            found.restore(self.learner, optimizer)
+        self.learner.train()
+        before = [clock.step, time.monotonic()]
+
+        def report(means: dict[str, float]) -> None:
+            if not math.isfinite(means["loss"]):
+                raise UserError(
+                    f"the loss is {means['loss']} at task {task.number}, step {clock.step}; the last good state is in "
+                    f"{self.record.last}; try a lower optimizer.lr, a longer schedule.warmup or precision=float32"
+                )
+            rate = float(rates[clock.step - 1])
+            self.log.row(task=task.number, step=clock.step, epoch=clock.step / clock.epoch_steps, lr=rate, **means)
+            now = time.monotonic()
+            speed = (clock.step - before[0]) * settings.batch_size / max(now - before[1], 1e-9)
+            before[:] = clock.step, now
+            self._tell("training", task.number, clock, means["loss"], speed)
+            if not clock.done and (self.stop.asked or now - self.saved > self.save_every):
+                self._save(task, optimizer, step=clock.step, finished=False)
+                self._heed_stop(f"task {task.number}, step {clock.step}")
+
+        train(self.learner, optimizer, rates, batches, clock, report)
+        self.learner.strategy.end_task(task, self.learner.method, self._again(batches, clock))
+
+    def _judge(self, task: Task) -> None:
+        """One more row of every accuracy matrix; then the task is finished, in one stroke."""
+        self._tell("evaluating", task.number)
+        for name, row in self._rows().items():
+            self.scores[name]["A"].append(row)
+        state = self.learner.method.encoder.state_dict()
+        checkpoint.write_tensors(self.record.encoder(task.number), state)
+        self.record.put("accuracy.json", self.accuracy())
+        self._save(task, None, finished=True)
+        if task.number + 1 < len(self.tasks):
+            self._heed_stop(f"the end of task {task.number}")
+
+    def _begin(self, task: Task) -> None:
+        """Make what the method and the strategy need for a task; what is made hangs on the task alone."""
+        with seeded(key(self.experiment.seed, "begin", task.number)):
+            self.learner.method.begin_task(task)
+            self.learner.strategy.begin_task(task, self.learner.method)
+        self._placed(self.learner)
+
+    def _again(self, batches: Batches, clock: Clock):
+        """One more epoch of the task that has just ended, for strategies that want a last look."""
+        for _ in range(batches.epoch_steps):
+            yield self.learner.augment(batches(clock))
+            clock.tick()
+
+    def _rows(self) -> dict[str, list[float]]:
+        encoded = Encoded(self.learner.method.encoder.backbone, self.dataset, self.precision)
+        return {name: probe.row(encoded, self.columns) for name, probe in self.probes.items()}
+
+    def _save(self, task: Task, optimizer: torch.optim.Optimizer | None, **facts: object) -> None:
+        facts |= {"task": task.number, "scores": self.scores, "metrics": self.log.commit()}
+        checkpoint.save(self.record.last, checkpoint.flat(self.learner, optimizer), facts)
+        self.saved = time.monotonic()
+
+    def _heed_stop(self, where: str) -> None:
+        if self.stop.asked:
+            self.log.say(f"stopped at {where}")
+            raise Stopped(where)
+
+    def _placed(self, learner: Learner) -> Learner:
+        return learner.to(self.device, memory_format=torch.channels_last)
+
+    def _tell(self, doing: str, task: int, clock: Clock | None = None, loss: float | None = None, speed: float | None = None) -> None:
+        counts = (clock.epoch, -(-clock.steps // clock.epoch_steps), clock.step, clock.steps) if clock else ()
+        self.watch(Progress(doing, task, len(self.tasks), *counts, loss=loss, images_per_second=speed))

@@ -1,0 +1,1 @@
+"""One step, one task, and what outlives a kill."""

@@ -1,0 +1,51 @@
+"""One task, step by step."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.optim import Optimizer
+
+from cassle.clock import Clock
+from cassle.data.batches import Batches
+from cassle.training.learner import Learner, Losses
+from cassle.training.log import Meter
+from cassle.typing import Batch
+
+EVERY = 10
+"""Steps between two rows of metrics: the only times when the host waits for the device."""
+
+
+def train(
+    learner: Learner,
+    optimizer: Optimizer,
+    rates: Float[Tensor, " steps"],
+    batches: Batches,
+    clock: Clock,
+    report: Callable[[dict[str, float]], None],
+) -> None:
+    """From the clock's step to the end of its task; `report` hears the mean losses of every few steps."""
+    meter = Meter(clock.device)
+    while not clock.done:
+        if clock.step % clock.epoch_steps == 0:
+            learner.method.begin_epoch(clock)
+        meter.add(step(learner, optimizer, rates, batches(clock), clock))
+        clock.tick()
+        if clock.step % EVERY == 0 or clock.done:
+            report(meter.means())
+
+
+def step(learner: Learner, optimizer: Optimizer, rates: Float[Tensor, " steps"], batch: Batch, clock: Clock) -> Losses:
+    """One descent, with everything that moves along; nothing in it waits for the device."""
+    for group in optimizer.param_groups:
+        group["lr"].copy_(rates.take(clock.now))
+    losses = learner(batch)
+    optimizer.zero_grad()
+    losses.total.backward()
+    learner.method.after_backward(clock)
+    optimizer.step()
+    with torch.no_grad():
+        learner.method.after_step(clock, losses.now, losses.batch)
+        learner.strategy.after_step(clock, losses.now, losses.batch)
+    return losses

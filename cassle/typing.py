@@ -1,0 +1,53 @@
+"""The vocabulary of shapes, and the batch: what every room passes to the next."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+Views = Float[Tensor, "view batch dim"]
+"""Embeddings stacked by view: z[v, i] is view v of image i."""
+Scalar = Float[Tensor, ""]
+Pixels = Float[Tensor, "batch 3 height width"]
+Maps = Float[Tensor, "batch channel height width"]
+Features = Float[Tensor, "batch dim"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of the stream: the images that are there now, and will be gone."""
+
+    number: int
+    """0 for the first."""
+    index: Int[Tensor, " n"]
+    """Which images of the training set it has."""
+
+    @property
+    def first(self) -> bool:
+        return self.number == 0
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Images on their way through one step: raw first, then with their augmented views."""
+
+    images: UInt8[Tensor, "batch 3 height width"]
+    index: Int[Tensor, " batch"]
+    """Which image of the training set each one is: what its augmentation's random numbers hang on."""
+    labels: Int[Tensor, " batch"]
+    """For methods that are supervised by name; nothing else reads them."""
+    key: Int[Tensor, ""]
+    """This step's key (`cassle.randomness`)."""
+    views: tuple[Pixels, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+def full(x: Tensor) -> Tensor:
+    """At least float32: losses, norms and Sinkhorn lose too much in half precision."""
+    return x if x.dtype == torch.float64 else x.float()
