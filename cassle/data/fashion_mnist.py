@@ -5,5 +5,5 @@ from cassle.data.sheets import sheet
 
 
 def fashion_mnist() -> Dataset:
-    """Photographs of clothing, in gray: a part of Fashion-MNIST (MIT)."""
+    """The whole set, at 32 pixels."""
     return sheet("fashion_mnist")

@@ -5,5 +5,5 @@ from cassle.data.sheets import sheet
 
 
 def quickdraw() -> Dataset:
-    """Drawings of 100 things, from Google's Quick, Draw! game (CC BY 4.0)."""
+    """The whole set, at 32 pixels."""
     return sheet("quickdraw")

@@ -8,11 +8,17 @@ from cassle.data.dataset import Dataset, Split
 from cassle.data.images import Images
 
 
-def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji")) -> Dataset:
-    """Several data sets in a row, each a domain with classes of its own."""
+def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji"), validate: bool = False) -> Dataset:
+    """Several data sets in a row, each a domain with classes of its own.
+
+    `validate` judges on every fifth training image, which is then not learned from, instead of the test images: for choosing.
+    """
     classes = [tuple(f"{s.name}: {name}" for name in s.classes) for s in sets]
     starts = [sum(map(len, classes[:i])) for i in range(len(sets))]
     train, test = (_joined([getattr(s, half) for s in sets], starts) for half in ("train", "test"))
+    if validate:
+        fifth = torch.arange(len(train)) % 5 == 4
+        train, test = (_part(train, rows.nonzero().flatten()) for rows in (~fifth, fifth))
     return Dataset("sources", train, test, sum(classes, ()), tuple(s.name for s in sets))
 
 
@@ -22,3 +28,7 @@ def _joined(splits: Sequence[Split], starts: Sequence[int]) -> Split:
         labels=torch.cat([s.labels + start for s, start in zip(splits, starts)]),
         domains=torch.cat([torch.full((len(s),), i) for i, s in enumerate(splits)]),
     )
+
+
+def _part(split: Split, index: torch.Tensor) -> Split:
+    return Split(Images(split.images.pixels[index]), split.labels[index], split.domains[index])
