@@ -29,7 +29,7 @@ def describe(device: torch.device) -> dict[str, object]:
 
 
 class StopSignal:
-    """Turns the first Ctrl-C or SIGTERM into a request; the second one acts as usual."""
+    """Turns SIGTERM and the first Ctrl-C into a request; a second Ctrl-C interrupts at once."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -44,5 +44,6 @@ class StopSignal:
             signal.signal(number, handler)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
         self.asked = True
-        self.__exit__()

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from cassle.environment import StopSignal
 from cassle.errors import UserError
 from cassle.experiment import Experiment
 from cassle.record import Record
@@ -85,49 +85,42 @@ def _adopt(donor: Record, heir: Record, experiment: Experiment) -> None:
 
 
 def _side_by_side(jobs: list[Job], limit: int, device: str, save_every: float, watch: Callable[[str, Progress], None]) -> None:
-    """Run jobs in processes, at most `limit` at a time, the cores divided among them; the first error stops all."""
+    """Run jobs in processes, at most `limit` at a time, the cores divided among them.
+
+    An error in one, or a request to stop, lets the others save their state; then it is raised here.
+    """
     if not jobs:
         return
-    context = get_context("spawn")
+    context, waiting, running = get_context("spawn"), list(jobs), {}
     threads = max(1, torch.get_num_threads() // min(limit, len(jobs)))
-    waiting, running, failure = list(jobs), {}, None
-    try:
-        while waiting or running:
-            while waiting and len(running) < limit and failure is None:
+    end: Exception | None = None
+    with StopSignal() as stop:
+        while running or (waiting and end is None):
+            while waiting and end is None and len(running) < limit:
                 job = waiting.pop(0)
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(job, threads, device, save_every, theirs), name=job.name)
+                process = context.Process(target=_work, args=(job, threads, device, save_every, theirs), daemon=True)
                 process.start()
                 theirs.close()
                 running[ours] = (job, process)
-            for pipe in wait(list(running)):
+            for pipe in wait(list(running), timeout=0.5):
                 job, process = running[pipe]
                 try:
                     news = pipe.recv()
                 except EOFError:
                     process.join()
                     del running[pipe]
-                    if process.exitcode and failure is None:
-                        failure = RuntimeError(f"the process of {job.name} ended with {process.exitcode}; see {job.out}/log.txt")
-                else:
-                    if isinstance(news, Progress):
-                        watch(job.name, news)
-                    elif failure is None:
-                        failure = news
-                        _ask_to_stop(running)
-            if failure is not None and not running:
-                raise failure
-    except BaseException:
-        _ask_to_stop(running)
-        for _, process in running.values():
-            process.join()
-        raise
-
-
-def _ask_to_stop(running: dict[Connection, tuple]) -> None:
-    for _, process in running.values():
-        if process.is_alive():
-            os.kill(process.pid, signal.SIGTERM)
+                    news = RuntimeError(f"the process of {job.name} ended with {process.exitcode}") if process.exitcode else None
+                if isinstance(news, Progress):
+                    watch(job.name, news)
+                end = end or (news if isinstance(news, Exception) else None)
+            if stop.asked:
+                end = end or Stopped("a request")
+            if end is not None:
+                for _, process in running.values():
+                    process.terminate()  # which asks it to save its state and stop
+    if end is not None:
+        raise end
 
 
 def _work(job: Job, threads: int, device: str, save_every: float, pipe: Connection) -> None:
