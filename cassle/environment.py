@@ -7,7 +7,6 @@ import threading
 import time
 from importlib import metadata
 from types import FrameType
-from typing import Self
 
 import torch
 
@@ -33,7 +32,7 @@ class StopSignal:
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "StopSignal":
         self.asked = False
         main = threading.current_thread() is threading.main_thread()  # nobody else may set a handler
         self.before = {number: signal.signal(number, self._ask) for number in self.SIGNALS if main}

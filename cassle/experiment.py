@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from cassle import registry
 from cassle.config import Component, Tree, merge, plain, settings, toml
@@ -53,7 +53,7 @@ class Experiment:
             raise UserError("probes: each may be named once")
 
     @classmethod
-    def preset(cls, name: str, changes: Tree | None = None) -> Self:
+    def preset(cls, name: str, changes: Tree | None = None) -> "Experiment":
         """A preset by name, or a run's TOML by path, with changes over it."""
         changes = changes or {}
         if name.endswith(".toml"):
@@ -66,7 +66,7 @@ class Experiment:
         return cls.from_tree(merge(merge(module.PRESET, module.METHODS.get(method, {"method": method})), changes))
 
     @classmethod
-    def from_tree(cls, tree: Tree) -> Self:
+    def from_tree(cls, tree: Tree) -> "Experiment":
         """From plain tables, as a TOML file has them."""
         return cls(**settings(_schema(), tree, "", "an experiment"))
 

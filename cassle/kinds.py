@@ -1,9 +1,9 @@
 """Annotations of settings that say more than a Python type; `cassle.config` holds every configuration to them."""
 
 Count = int
-Positive = float
-Weight = float
-Share = float
+Positive = float | int
+Weight = float | int
+Share = float | int
 Folder = str
 """A folder that must be there."""
 

@@ -23,7 +23,7 @@ def key(*place: int | str) -> int:
 
 def fold(key: Int[Tensor, "..."] | int, number: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
     """A new key for every number, far from all others: one SplitMix64 step."""
-    x = key + (number + 1) * _GOLDEN
+    x = key - ~number * _GOLDEN  # -~n is n + 1; a compiler would fold (n + 1) * _GOLDEN into a constant too big for it
     x = (x ^ (x >> 30 & (1 << 34) - 1)) * _MIX1  # `&` makes the signed shift a logical one
     x = (x ^ (x >> 27 & (1 << 37) - 1)) * _MIX2
     return x ^ (x >> 31 & (1 << 33) - 1)

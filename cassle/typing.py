@@ -9,8 +9,8 @@ from torch import Tensor
 Views = Float[Tensor, "view batch dim"]
 """Embeddings stacked by view: z[v, i] is view v of image i."""
 Scalar = Float[Tensor, ""]
-Pixels = Float[Tensor, "batch 3 height width"]
-Maps = Float[Tensor, "batch channel height width"]
+Pixels = Float[Tensor, "batch 3 _ _"]
+Maps = Float[Tensor, "batch _ _ _"]
 Features = Float[Tensor, "batch dim"]
 
 

@@ -27,18 +27,18 @@ def gaussian_blur(images: Pixels, sigma: Float[Tensor, " batch"], largest: float
     return levels.float()
 
 
-def _radius(sigma: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """The box whose three passes have the variance sigma^2; float32 where Pillow has it."""
-    variance = sigma * sigma / PASSES
+def _radius(sigma: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    """The box whose three passes have the variance sigma^2; rounded to float32 where Pillow is."""
+    variance = ((sigma * sigma).double() / PASSES).float()
     whole = (((12 * variance.double() + 1).sqrt().float() - 1) / 2).floor()
-    rest = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1) * (whole + 1)))
-    return whole + rest
+    rest = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance)
+    return whole + (rest.double() / (6 * (variance - (whole + 1) * (whole + 1)))).float()
 
 
 def _box(radius: Float[Tensor, " batch"], reach: int) -> list[Int[Tensor, "batch 1 1 1"]]:
     """The weight of the pixels at each distance from 0 to `reach`."""
     whole = radius.int()
-    inner = (ONE / (radius * 2 + 1)).int()
+    inner = (ONE / (radius * 2 + 1).double()).float().int()
     outer = (ONE - (2 * whole + 1) * inner) // 2
     return [(inner * (whole >= d) + outer * (whole + 1 == d)).view(-1, 1, 1, 1) for d in range(reach + 1)]
 

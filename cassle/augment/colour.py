@@ -1,6 +1,7 @@
 """The operations that change a pixel's colour, as Pillow computes them on whole grey levels.
 
-Masks are arithmetic on whole numbers (`clamp` for a comparison, `lerp` for a choice): exact, and vectorised everywhere.
+Each is exact on every pixel.  Masks are arithmetic on whole numbers (`clamp` for a comparison, `lerp` for a choice),
+which is exact too, and which every device computes many at a time.
 """
 
 import torch
@@ -42,26 +43,10 @@ def solarize(images: Pixels, threshold: Factor | float = 128.0) -> Pixels:
 
 
 def hue(images: Pixels, factor: Factor) -> Pixels:
-    """Turns the colour circle by a share of it, with hue, saturation and value on 256 levels each, as in Pillow's HSV.
-
-    Exact for all 2^24 colours.  The hue (0 to 6 around the circle) is told by the weakest channel: it lies between
-    the two others, at 1 (yellow) + (green - red) / chroma when that is blue, and so on around.
-    """
-    red, green, blue = images.split(1, dim=1)
-    small, large = torch.minimum(red, green), torch.maximum(red, green)
-    low, value = torch.minimum(small, blue), torch.maximum(large, blue)
-    chroma = value - low
-    not_blue, not_red = (blue - low).clamp_(max=1), (red - low).clamp_(max=1)
-    not_either = not_blue * not_red
-    lead = torch.lerp(green - red, torch.lerp(blue - green, red - blue, not_red), not_blue)
-    beyond = lead.clamp(0, 1).mul_(not_either)  # magenta to red: an angle below 0 to Pillow, and rounded as such
-    centre = (not_blue + not_either).mul_(2).add_(1).sub_(beyond, alpha=6)
-    angle = _level(lead.div_(chroma.clamp(min=1)).add_(centre).div_(6).add_(beyond))
-    angle = angle.add_((factor * 255).trunc().view(-1, 1, 1, 1).remainder(256))
-    angle = angle.sub_((angle - 255).clamp_(0, 1), alpha=256).mul_(6)  # in 1530ths: whole numbers again
-    fade = torch.cat(((angle - 765).abs_().neg_().add_(510), (angle - 510).abs_().sub_(255), (angle - 1020).abs_().sub_(255)), 1)
-    depth = _level(chroma / value.clamp(min=1)).mul_(value).mul_(1 / 255**2)
-    return torch.addcmul(value, depth, fade.clamp_(0, 255), value=-1).round_()
+    """Turns the colour circle by a share of it, in Pillow's HSV of 256 levels each; exact for all 2^24 colours."""
+    angle, depth, value = _hsv(images)
+    angle.add_((factor * 255).trunc().remainder(256).view(-1, 1, 1, 1))
+    return _rgb(angle.sub_((angle - 255).clamp_(0, 1), alpha=256), depth, value)
 
 
 def jitter(images: Pixels, factors: Float[Tensor, "batch 4"], order: Int[Tensor, "batch 4"]) -> Pixels:
@@ -89,6 +74,7 @@ def _degenerate(images: Pixels, kind: Int[Tensor, " batch"]) -> Gray:
 
 
 def _blend(degenerate: Tensor, images: Pixels, factor: Factor) -> Pixels:
+    """Rounded twice, like Pillow; a compiler that fuses product and sum moves 6 pixels in a million by one level."""
     return (images - degenerate).mul_(factor.view(-1, 1, 1, 1)).add_(degenerate).clamp_(0, 255).floor_()
 
 
@@ -99,11 +85,43 @@ def _gray(images: Pixels) -> Gray:
 
 
 def _mean(gray: Gray) -> Float[Tensor, "batch 1 1 1"]:
-    total = gray.sum(3).double().sum((1, 2))  # a row's sum is exact in float32, a large image's may not be
-    return total.div_(gray[0].numel()).add_(0.5).floor_().float().view(-1, 1, 1, 1)
+    total, count = gray.sum(3).long().sum((1, 2)), gray[0].numel()  # whole: a large image's sum would not fit float32
+    return ((2 * total + count) // (2 * count)).float().view(-1, 1, 1, 1)
 
 
-def _level(share: Tensor) -> Tensor:
+def _hsv(images: Pixels) -> tuple[Gray, Gray, Gray]:
+    """Hue, saturation and value as levels.
+
+    Around the circle (0 to 6) the weakest channel tells the place: if it is blue, yellow (1) + (green - red) / chroma,
+    and likewise about cyan (3) and magenta (5).
+    """
+    red, green, blue = images.split(1, dim=1)
+    small, large = torch.minimum(red, green), torch.maximum(red, green)
+    low, value = torch.minimum(small, blue), torch.maximum(large, blue)
+    chroma = value - low
+    not_blue, not_red = (blue - low).clamp_(max=1), (red - low).clamp_(max=1)
+    green_least = not_blue * not_red
+    lead = torch.lerp(green - red, torch.lerp(blue - green, red - blue, not_red), not_blue)
+    centre = (not_blue + green_least).mul_(2).add_(1)
+    below = lead.clamp(0, 1).mul_(green_least)  # from magenta to red: Pillow's angle is negative, and so is its rounding
+    angle = _ratio(lead, chroma).add_(centre.sub_(below, alpha=6))
+    return _level((angle.double() / 6 + below).float()), _level(_ratio(chroma, value)), value
+
+
+def _rgb(angle: Gray, depth: Gray, value: Gray) -> Pixels:
+    """Each channel is the value, less what the depth of the colour takes away at this angle (in 1530ths)."""
+    angle = angle * 6
+    red, green, blue = (angle - 765).abs_().neg_().add_(510), (angle - 510).abs_().sub_(255), (angle - 1020).abs_().sub_(255)
+    fade = torch.cat((red, green, blue), dim=1).clamp_(0, 255)
+    return torch.addcmul(value, depth.mul_(value).mul_(1 / 255**2), fade, value=-1).round_()
+
+
+def _ratio(part: Gray, whole: Gray) -> Gray:
+    """The float32 nearest to the quotient (0 for 0 / 0): by way of float64, as a GPU may divide float32 carelessly."""
+    return (part.double() / whole.clamp(min=1)).float()
+
+
+def _level(share: Gray) -> Gray:
     """A share as a level of 0 to 255; in float64, for a product just below a whole number must stay below."""
     return share.double().mul_(255).floor_().float()
 

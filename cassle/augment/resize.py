@@ -1,15 +1,15 @@
 """Crop and resize, and mirror: the operations that move pixels.
 
-Pillow resamples in fixed point, and a pixel is what an exact sum of whole numbers says.  Here every weight of 22 bits
-is cut into two of 11, whose products with a pixel add up below 2^24: float32 is exact on them in any order, even in
-TF32.  So a pixel depends neither on the device nor on the other images of the batch.
+Pillow resamples in fixed point: a pixel is what an exact sum of whole numbers says.  Here every weight of 22 bits is
+cut into two of at most 11, whose products with pixels add up below 2^24: float32 is exact on them in any order, even
+in TF32.  So a pixel depends neither on the device nor on the other images of the batch.
 """
 
 import math
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -17,7 +17,7 @@ from cassle.typing import Pixels
 
 Filter = Literal["bicubic", "bilinear"]
 SUPPORT = {"bicubic": 2, "bilinear": 1}
-HALF = 1 << 11  # half of a weight's 22 bits
+BITS, CUT = 22, 12  # of a weight, and of its lower part
 
 
 def resized_crop(
@@ -50,8 +50,10 @@ def hflip(images: Pixels) -> Pixels:
     return images.flip(-1)
 
 
-def choose(mask: Tensor, yes: Tensor, no: Tensor) -> Tensor:
-    """Per sample, `yes` where the mask is true and `no` elsewhere: exact for whole numbers, and faster on a CPU than torch.where."""
+def choose(
+    mask: Bool[Tensor, " batch"], yes: Float[Tensor, "batch *rest"], no: Float[Tensor, "batch *rest"]
+) -> Float[Tensor, "batch *rest"]:
+    """`yes` for the samples of the mask, `no` for the others: exact for finite numbers, and faster on a CPU than torch.where."""
     return torch.lerp(no, yes, mask.to(no.dtype).view(-1, *[1] * (no.ndim - 1)))
 
 
@@ -68,30 +70,38 @@ def _resample(
 
 
 def _rounded(low: Tensor, high: Tensor) -> Tensor:
-    """The two halves of a fixed-point sum, to the nearest grey level; both are already divided by 2^11."""
-    return torch.add(high, low.floor(), alpha=1 / HALF).add_(0.5).floor_().clamp_(0, 255).contiguous()
+    """The nearest grey level to a sum that comes in two parts: the lower counts in units of the upper's last bit."""
+    return torch.add(high, low.floor(), alpha=2.0 ** (CUT - BITS)).add_(0.5).floor_().clamp_(0, 255).contiguous()
 
 
 def _weights(
-    start: Int[Tensor, " batch"], length: Int[Tensor, " batch"], limit: int, size: int, filter: Filter
-) -> Float[Tensor, "batch weight old"]:
-    """What each of `size` new pixels takes from the old ones, as rows of low halves, then of high halves."""
-    scale = length.double()[:, None] / size  # float64 as in Pillow: the 22nd bit of a weight must be right
+    start: Int[Tensor, " batch"], length: Int[Tensor, " batch"], side: int, size: int, filter: Filter
+) -> Float[Tensor, "batch weight side"]:
+    """What each of `size` new pixels takes from the old ones, in rows of lower parts, then of upper parts."""
+    first, parts = _taps(side, size, filter, start.device)
+    taps = parts.shape[2]
+    place = (first[length - 1] + start[:, None])[..., None] + torch.arange(taps, device=start.device)
+    dense = parts.new_zeros(len(start), 2 * size, side + taps)  # taps beyond the box weigh nothing, but need a place
+    return dense.scatter_(2, place.repeat(1, 2, 1), parts[length - 1])[..., :side]
+
+
+def _taps(
+    side: int, size: int, filter: Filter, device: torch.device
+) -> tuple[Int[Tensor, "length size"], Float[Tensor, "length weight tap"]]:
+    """For every length from 1 to `side`, where each new pixel's taps begin, and the two parts of their weights."""
+    length = torch.arange(1, side + 1, device=device, dtype=torch.float64)[:, None]  # as in Pillow: all 22 bits must be right
+    scale = length / size
     stretch = scale.clamp(min=1)
     reach = SUPPORT[filter] * stretch
-    centre = (torch.arange(size, device=start.device) + 0.5) * scale
+    centre = (torch.arange(size, device=device) + 0.5) * scale
     first = (centre - reach + 0.5).floor().clamp(min=0)
-    taps = torch.arange(2 * math.ceil(SUPPORT[filter] * max(1, limit / size)) + 1, device=start.device)
-    old = first[..., None] + taps
-    end = (centre + reach + 0.5).floor().minimum(length[:, None])
+    end = (centre + reach + 0.5).floor().minimum(length)
+    old = first[..., None] + torch.arange(2 * math.ceil(SUPPORT[filter] * max(1, side / size)) + 1, device=device)
     share = _KERNELS[filter](((old - centre[..., None] + 0.5) / stretch[..., None]).abs()) * (old < end[..., None])
-    fixed = share / share.sum(-1, keepdim=True) * HALF**2
-    fixed = (fixed + 0.5 * fixed.sign()).trunc()
-    high = (fixed / HALF).floor()
-    halves = torch.cat((fixed - high * HALF, high), dim=1).float() / HALF
-    place = (old.long() + start[:, None, None]).repeat(1, 2, 1)
-    dense = halves.new_zeros(len(start), 2 * size, limit + len(taps))  # taps beyond the box weigh nothing, but need a place
-    return dense.scatter_(2, place, halves)[..., :limit]
+    fixed = share / share.sum(-1, keepdim=True) * 2**BITS
+    fixed = (fixed + 0.5 * fixed.sign()).trunc() / 2**CUT
+    upper = fixed.round()
+    return first.long(), torch.cat((fixed - upper, upper * 2.0 ** (CUT - BITS)), dim=1).float()
 
 
 def _bicubic(x: Tensor) -> Tensor:

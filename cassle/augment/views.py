@@ -19,7 +19,7 @@ ATTEMPTS = 10
 DRAWS = {"crop": 4 * ATTEMPTS, "factor": 4, "order": 4, "jitter": 1, "gray": 1, "blur": 1, "sigma": 1, "solarize": 1, "flip": 1}
 """How many random numbers a view takes for what; new ones go to the end, lest old runs change."""
 
-CACHE = 128 * 32**2
+CACHE = 96 * 32**2
 """How many pixels a CPU augments at a time: as many as its cache holds, and its allocator keeps."""
 
 
@@ -59,13 +59,13 @@ def crop_boxes(
 
     If none fits, the largest centred box whose ratio is allowed.
     """
-    area, shape, down, right = u.view(-1, ATTEMPTS, 4).unbind(2)
+    area, shape, down, right = u.double().view(-1, ATTEMPTS, 4).unbind(2)  # float64: the same boxes everywhere, none beyond the edge
     area = height * width * _between(*scale, area)
     shape = _between(math.log(ratio[0]), math.log(ratio[1]), shape).exp()
     h, w = (area / shape).sqrt().round(), (area * shape).sqrt().round()
     fits = (h > 0) & (h <= height) & (w > 0) & (w <= width)
-    top = (down * (height - h + 1)).floor().minimum(height - h)
-    left = (right * (width - w + 1)).floor().minimum(width - w)
+    top = (down * (height - h + 1)).floor()
+    left = (right * (width - w + 1)).floor()
     attempts = torch.stack((top, left, h, w), dim=2)
     first = torch.where(fits, torch.arange(ATTEMPTS, device=u.device), ATTEMPTS).amin(1)
     chosen = attempts.gather(1, first.clamp(max=ATTEMPTS - 1)[:, None, None].expand(-1, 1, 4)).squeeze(1)
@@ -94,8 +94,8 @@ class Augment(nn.Module):
         u = uniform(fold(batch.key, torch.full_like(batch.key, number)), batch.index, sum(DRAWS.values()))
         if batch.images.device.type != "cpu":
             return self.normalise(augmented(batch.images, view, u))
-        slices = max(1, CACHE // view.size**2)
-        pairs = zip(batch.images.split(slices), u.split(slices))
+        length = max(1, CACHE // max(view.size**2, math.prod(batch.images.shape[2:])))
+        pairs = zip(batch.images.split(length), u.split(length))
         return torch.cat([self.normalise(augmented(images, view, u)) for images, u in pairs])
 
     def normalise(self, images: UInt8[Tensor, "batch 3 height width"] | Pixels) -> Pixels:
@@ -103,7 +103,9 @@ class Augment(nn.Module):
         return (images * self.scale).add_(self.shift).contiguous(memory_format=torch.channels_last)
 
 
-def augmented(images: UInt8[Tensor, "batch 3 height width"], view: View, u: Float[Tensor, "batch draws"]) -> Pixels:
+def augmented(
+    images: UInt8[Tensor, "batch 3 height width"], view: View, u: Float[Tensor, "batch draws"]
+) -> Float[Tensor, "batch 3 size size"]:
     """One view of the images, in whole grey levels; what the recipe excludes (a chance of 0) costs nothing."""
     drawn = dict(zip(DRAWS, u.split(list(DRAWS.values()), dim=1)))
     happens = {name: (drawn[name] < getattr(view, name)).squeeze(1) for name in ("jitter", "gray", "blur", "solarize", "flip")}

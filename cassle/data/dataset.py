@@ -2,7 +2,6 @@
 
 import inspect
 from dataclasses import dataclass, replace
-from typing import Self
 
 import torch
 from jaxtyping import Float, Int
@@ -27,7 +26,7 @@ class Split:
     def __len__(self) -> int:
         return len(self.images)
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: torch.device | str) -> "Split":
         return replace(self, images=self.images.to(device))
 
 
@@ -43,7 +42,7 @@ class Dataset:
     mean: tuple[float, float, float] = CIFAR_MEAN
     std: tuple[float, float, float] = CIFAR_STD
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: torch.device | str) -> "Dataset":
         return replace(self, train=self.train.to(device), test=self.test.to(device))
 
     def pixel_statistics(self, device: torch.device | str) -> tuple[Float[Tensor, "3"], Float[Tensor, "3"]]:

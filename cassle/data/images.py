@@ -1,7 +1,5 @@
 """A set of images is pixels, decoded once."""
 
-from typing import Self
-
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
@@ -21,7 +19,7 @@ class Images:
     def __getitem__(self, index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch 3 height width"]:
         return self.pixels.index_select(0, index).permute(0, 3, 1, 2)
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: torch.device | str) -> "Images":
         return type(self)(self.pixels.to(device))
 
 

@@ -4,14 +4,16 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from cassle.errors import UserError
+
 Tasks = list[Int[Tensor, "..."]]
 
 
 def class_incremental(labels: Int[Tensor, " n"], tasks: int = 5, seed: int = 5) -> Tasks:
-    """The classes are shuffled, then dealt out in runs of equal length (the last shorter if they do not divide)."""
+    """The classes are shuffled, then dealt out in runs of equal length (or one longer than others, where they do not divide)."""
     classes = labels.unique()
     if not 1 <= tasks <= len(classes):
-        raise ValueError(f"stream.tasks is {tasks}, but there are {len(classes)} classes: choose 1 to {len(classes)}")
+        raise UserError(f"stream.tasks is {tasks}, but there are {len(classes)} classes: choose 1 to {len(classes)}")
     order = classes[torch.randperm(len(classes), generator=torch.Generator().manual_seed(seed))]
     return [torch.isin(labels, own).nonzero().flatten() for own in order.tensor_split(tasks)]
 
@@ -19,7 +21,7 @@ def class_incremental(labels: Int[Tensor, " n"], tasks: int = 5, seed: int = 5) 
 def data_incremental(n: int, tasks: int = 5, seed: int = 42) -> Tasks:
     """The images are shuffled, then dealt out; what does not divide goes to the first task."""
     if not 1 <= tasks <= n:
-        raise ValueError(f"stream.tasks is {tasks}, but there are {n} images: choose 1 to {n}")
+        raise UserError(f"stream.tasks is {tasks}, but there are {n} images: choose 1 to {n}")
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     return list(order.split([n // tasks + n % tasks] + [n // tasks] * (tasks - 1)))
 

@@ -3,14 +3,13 @@
 from typing import Literal
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
 from cassle.evaluation.features import Encoded
 from cassle.evaluation.probe import Probe
 from cassle.kinds import Count, Positive
-from cassle.typing import Features
 
 
 class KNN(Probe):
@@ -26,7 +25,9 @@ class KNN(Probe):
         labels = encoded.dataset.train.labels.to(encoded.train.device)
         return self.vote(encoded.train, labels, encoded.test)
 
-    def vote(self, train: Features, labels: Int[Tensor, " n"], test: Features, chunk: int = 1024) -> Int[Tensor, " m"]:
+    def vote(
+        self, train: Float[Tensor, "n dim"], labels: Int[Tensor, " n"], test: Float[Tensor, "m dim"], chunk: int = 1024
+    ) -> Int[Tensor, " m"]:
         """The label with most weight, for every test row; ties go to the smaller label."""
         cosine = self.distance == "cosine"
         if cosine:

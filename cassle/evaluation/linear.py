@@ -1,14 +1,13 @@
 """The linear probe: how far classes can be told apart by hyperplanes."""
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from cassle.evaluation.features import Encoded
 from cassle.evaluation.probe import Probe
 from cassle.kinds import Count, Weight
-from cassle.typing import Features
 
 
 class Linear(Probe):
@@ -29,7 +28,7 @@ class Linear(Probe):
         with torch.no_grad():
             return classifier((encoded.test - mean) * scale).argmax(1)
 
-    def fit(self, features: Features, labels: Int[Tensor, " n"]) -> nn.Linear:
+    def fit(self, features: Float[Tensor, "n dim"], labels: Int[Tensor, " n"]) -> nn.Linear:
         """From zero weights, to the optimum or to the last iteration."""
         classifier = nn.utils.skip_init(nn.Linear, features.shape[1], int(labels.max()) + 1, device=features.device, dtype=features.dtype)
         for parameter in classifier.parameters():

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from cassle.networks.heads import Head
 from cassle.typing import Pixels, Views
@@ -14,7 +15,7 @@ from cassle.typing import Pixels, Views
 class Embedding:
     """What the encoder makes of a batch: f = f_b(x), z = f_p(f), stacked by view."""
 
-    f: Views
+    f: Float[Tensor, "view batch features"]
     z: Views
 
 

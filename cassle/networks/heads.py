@@ -1,7 +1,8 @@
 """The one multi-layer perceptron that every projector and predictor is."""
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from cassle.typing import Views
 
@@ -9,7 +10,7 @@ from cassle.typing import Views
 class Head(nn.Sequential):
     """Layers that see one view at a time: each view gets BatchNorm statistics of its own, as in the published code."""
 
-    def forward(self, z: Views) -> Views:
+    def forward(self, z: Views) -> Float[Tensor, "view batch out"]:
         return torch.stack([super(Head, self).forward(view) for view in z])
 
 

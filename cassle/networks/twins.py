@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Literal, Self
+from typing import Literal
 
 import torch
 from torch import nn
@@ -27,7 +27,7 @@ class Frozen(nn.Module):
             if norm == "batch" and isinstance(module, _BatchNorm):
                 module.train().track_running_stats = False
 
-    def train(self, mode: bool = True) -> Self:
+    def train(self, mode: bool = True) -> "Frozen":
         """Deaf to the learner's switch between training and evaluation."""
         return self
 

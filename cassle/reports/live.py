@@ -1,6 +1,5 @@
 """What a run looks like while it runs."""
 
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -27,7 +26,7 @@ class Live:
         self.lines = {name: self.bars.add_task(name, total=1.0, where="waiting", pace="", start=False) for name in names}
         self.stages: dict[str, tuple] = {}
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Live":
         self.bars.start()
         return self
 

@@ -1,6 +1,6 @@
 """LARS: momentum SGD whose step is a fixed share of each tensor's own size."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -45,7 +45,7 @@ class LARS(Optimizer):
             self._descend(plain, [w.grad for w in plain], group)
             self._descend(scaled, _trusted(scaled, group), group)
 
-    def _descend(self, weights: list[Tensor], gradients: list[Tensor], group: dict) -> None:
+    def _descend(self, weights: list[Tensor], gradients: Sequence[Tensor], group: dict) -> None:
         if not weights:
             return
         momenta = [self.state[w]["momentum"] for w in weights]
@@ -54,7 +54,7 @@ class LARS(Optimizer):
         torch._foreach_sub_(weights, torch._foreach_mul(momenta, group["lr"]))
 
 
-def _trusted(weights: list[Tensor], group: dict) -> list[Tensor]:
+def _trusted(weights: list[Tensor], group: dict) -> Sequence[Tensor]:
     """(g + d w) r, tensor by tensor; a tensor without size or without gradient keeps its gradient as it is."""
     if not weights:
         return []
