@@ -11,12 +11,17 @@ LEAST = 5.0
 """Percentage points: what a chart shows at least, lest noise look like a landscape."""
 
 
-def means(stories: Sequence[Story], probe: str) -> str:
-    """Mean accuracy on the tasks so far, after each task."""
-    tasks = max(stories, key=lambda s: s.tasks).task_names
-    untrained = [s.unlearned(probe) for s in stories if s.tasks == len(tasks)]
-    random = [sum(values) / len(values) for values in zip(*untrained)]
-    return curves([*(_line(s, s.seen(probe), len(tasks)) for s in stories), _random(random)], tasks=tasks, span=LEAST)
+def means(stories: Sequence[Story], probe: str) -> list[tuple[str, str]]:
+    """For every family of runs, mean accuracy on the tasks so far, after each task."""
+    charts = []
+    judged = families(stories, lambda s: s.judged_by)
+    for family in judged:
+        tasks = max(family, key=lambda s: s.tasks).task_names
+        untrained = [s.unlearned(probe) for s in family if s.tasks == len(tasks)]
+        random = [sum(values) / len(values) for values in zip(*untrained)]
+        lines = [*(_line(s, s.seen(probe), len(tasks)) for s in family), _random(random)]
+        charts.append((probe + (f", {words.judged(family[0])}" if len(judged) > 1 else ""), curves(lines, tasks=tasks, span=LEAST)))
+    return charts
 
 
 def by_task(stories: Sequence[Story], probe: str) -> list[tuple[str, str]]:
@@ -26,13 +31,16 @@ def by_task(stories: Sequence[Story], probe: str) -> list[tuple[str, str]]:
     for family in judged:
         tasks = max(family, key=lambda s: s.tasks).task_names
         columns = range(family[0].width) if family[0].width > 1 else ()
-        random = [sum(s.accuracy[probe]["R"][i] for s in family) / len(family) for i in columns]
-        values = {(s, i): [row[i] for row in s.accuracy[probe]["A"]] for s in family for i in columns}
-        span = max(LEAST, *(_reach([random[i], *(v for s in family for v in values[s, i])]) for i in columns), LEAST)
+        A, R = ({s: s.accuracy[probe][letter] for s in family} for letter in "AR")
+        random = [sum(R[s][i] for s in family) / len(family) for i in columns]
+        values = {(s, i): [row[i] for row in A[s]] for s in family for i in columns}
+        span = max([LEAST, *(_reach([random[i], *(v for s in family for v in values[s, i])]) for i in columns)])
         for i in columns:
             lines = [_line(s, values[s, i], len(tasks), learned=i) for s in family]
-            title = family[0].column_names[i] + (f" of {words.data(family[0])}" if len(judged) > 1 else "")
-            charts.append((title, curves([*lines, _random([random[i]] * len(tasks))], tasks=tasks, span=span)))
+            lines.append(_random([random[i]] * len(tasks)))
+            name = family[0].column_names[i]
+            where = f" of {words.data(family[0])}" if len(judged) > 1 and name.startswith("task ") else ""
+            charts.append((name + where, curves(lines, tasks=tasks, span=span)))
     return charts
 
 
@@ -41,7 +49,8 @@ def losses(stories: Sequence[Story]) -> list[tuple[str, str]]:
     learning = families([s for s in stories if s.metrics], lambda s: str(s.tree["method"]))
     keeping = families([s for s in stories if any(row["keep"] for row in s.metrics)], lambda s: s.tree["strategy"]["name"])
     charts = [(f"The loss of {family[0].tree['method']['name']}", _loss(family, "ssl")) for family in learning]
-    return charts + [(f"What {family[0].tree['strategy']['name']} adds, to keep what was learned", _loss(family, "keep")) for family in keeping]
+    names = [f"What {family[0].tree['strategy']['name']} adds, to keep what was learned" for family in keeping]
+    return charts + [(name, _loss(family, "keep")) for name, family in zip(names, keeping)]
 
 
 def _line(story: Story, values: Sequence[float], tasks: int, learned: int | None = None) -> Line:

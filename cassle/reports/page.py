@@ -44,8 +44,8 @@ def rendered(stories: Sequence[Story], date: str) -> str:
         version=__version__,
         words=words,
         stories=stories,
-        tables=[_table(family) for family in families(stories, lambda s: tuple(s.probes))],
-        means=[(probe, charts.means(_judged(stories, probe), probe)) for probe in probes],
+        tables=[_table(family) for family in families(stories, lambda s: (*s.probes, s.judged_by))],
+        means=[chart for probe in probes for chart in charts.means(_judged(stories, probe), probe)],
         by_task=[(probe, charts.by_task(_judged(stories, probe), probe)) for probe in probes],
         heats=[(probe, _heat(_judged(stories, probe), probe)) for probe in probes],
         losses=charts.losses(stories),
@@ -57,7 +57,7 @@ def rendered(stories: Sequence[Story], date: str) -> str:
 
 
 def _table(stories: Sequence[Story]) -> dict:
-    """The results of runs that were judged by the same probes, the best of each column marked."""
+    """The results of runs that were judged by the same probes on the same images, the best of each column marked."""
     header, *body = rows([story.record for story in stories])
     columns = [column.split() for column in header[1:]]
     values = [[words.UNDEFINED if value == "nan" else value for value in row[1:]] for row in body]
@@ -66,7 +66,14 @@ def _table(stories: Sequence[Story]) -> dict:
     marked = [[(value, races and value == b) for value, b in zip(row, best)] for row, races in zip(values, racing)]
     random = ["" if not column[0] else words.extent(column) for column in zip(*values[len(stories) :])]
     probes = [(probe, sum(column[0] == probe for column in columns)) for probe in stories[0].probes]
-    return {"probes": probes, "columns": columns, "runs": list(zip(stories, marked)), "random": random, "best": any(best)}
+    return {
+        "judged": words.judged(stories[0]),
+        "probes": probes,
+        "columns": columns,
+        "runs": list(zip(stories, marked)),
+        "random": random,
+        "best": any(best),
+    }
 
 
 def _best(short: str, values: Sequence[str]) -> str | None:

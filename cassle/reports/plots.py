@@ -134,7 +134,8 @@ def _name_starts(axes, starts: Sequence[tuple[float, str]], wide: float) -> None
     axes.set_xlabel("step", labelpad=2)
     for number, (step, name) in enumerate(starts):
         axes.axvline(step, color=RULE, linewidth=0.8, clip_on=False)
-        axes.text(step, 1.03, name if fit else number + 1, transform=axes.get_xaxis_transform(), color=MUTED, fontsize=9.5, parse_math=False)
+        above = {"transform": axes.get_xaxis_transform(), "color": MUTED, "fontsize": 9.5, "parse_math": False}
+        axes.text(step, 1.03, name if fit else number + 1, **above)
 
 
 def _name_ends(axes, lines: Sequence[Line], wide: float) -> None:

@@ -55,8 +55,9 @@ def finding(stories: Sequence[Story]) -> str:
     if not ranked:
         return ""
     best, R = ranked[0].name, ranked[0].accuracy[probe]["R"]
-    others = both(f"{number(end[s.name])} for {s.name}" for s in ranked[1:3]) if ranked[1:] else ""
-    text = f"the highest in the end is {best} with {number(end[best])} percent, against {others}" if others else f"{best} ends at {number(end[best])} percent"
+    others = [f"{number(end[s.name])} for {s.name}" for s in ranked[1:3]]
+    text = f"{best} with {number(end[best])} percent" if others else f"{best} ends at {number(end[best])} percent"
+    text = f"the highest in the end is {text}, against {both(others)}" if others else text
     upper = next((f"; {s.name}, which saw everything at once, has {number(end[s.name])}" for s in whole if not s.continual), "")
     return f"By {_probes([probe])}, {text}. Random weights have {number(sum(R) / len(R))}{upper}."
 
@@ -98,6 +99,11 @@ def data(story: Story) -> str:
     """The data set's name, or the names of those it joins."""
     tree = story.tree["data"]
     return both(part["name"] for part in tree["sets"]) if "sets" in tree else tree["name"]
+
+
+def judged(story: Story) -> str:
+    """On what."""
+    return f"on {data(story)} in {_several(story.width, 'column')}"
 
 
 def both(values: Iterable[str]) -> str:

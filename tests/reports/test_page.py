@@ -145,7 +145,7 @@ def test_runs_of_other_streams_side_by_side(tmp_path):
     pretend(tmp_path / "all" / "one", done=4, width=4)
     pretend(tmp_path / "all" / "two", done=5, width=5, data="quickdraw", stream={"name": "class_incremental", "tasks": 5})
     html = rendered(gather([tmp_path]), "")
-    assert html.count("<svg") == 2 + 2 * (4 + 5) + 1 + 2
+    assert html.count("<svg") == 2 * 2 + 2 * (4 + 5) + 1 + 2
 
 
 def test_what_is_missing_is_said(tmp_path):
