@@ -37,7 +37,7 @@ def experiments(args: argparse.Namespace) -> dict[str, Experiment]:
                 for strategy, component in STRATEGIES.items():
                     tree = {"data": {"name": "sources", "sets": sets, "validate": not args.test}, "stream": UNLIKE}
                     tree = merge(merge(tree, changes), {"method": method, "strategy": component, "seed": seed})
-                    tree = merge(tree, {"steps": args.steps, "batch_size": args.batch, "optimizer": {"lr": args.lr}, "backbone": {"width": args.width}})
+                    tree = merge(tree, {"steps": args.steps, "batch_size": args.batch, "optimizer": {"lr": args.lr}, "views": {"size": args.size}, "backbone": {"width": args.width}})
                     if not args.only or name in args.only.split("|"):
                         found[f"{name}|{method}|{seed}|{strategy}"] = Experiment.preset("demo", tree)
     return found
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     except Stopped:
         print("stopped: only what is finished counts")
     results = [
-        {"name": name, "steps": args.steps, "batch": args.batch, "lr": args.lr, "width": args.width, "judged on": "test" if args.test else "validation"}
+        {"name": name, "steps": args.steps, "batch": args.batch, "lr": args.lr, "size": args.size, "width": args.width, "judged on": "test" if args.test else "validation"}
         | {"accuracy": Record(args.out[0] / name).accuracy(), "environment": Record(args.out[0] / name).environment()}
         for name in todo
         if whole(Record(args.out[0] / name))
@@ -77,8 +77,8 @@ def table(args: argparse.Namespace) -> None:
     groups: dict[tuple, dict] = {}
     for row in rows:
         stream, method, seed, strategy = row["name"].split("|")
-        groups.setdefault((stream, method, f"{row['steps']} x {row.get('batch', 256)}", row.get("lr", 0.4), row["judged on"]), {}).setdefault(seed, {})[strategy] = row["accuracy"]
-    print("| stream | method | steps x batch | lr | judged on | seeds | fine-tuning: linear A, F; k-NN A, F | CaSSLe's lead: linear A | linear F | k-NN A | k-NN F | seeds led (linear A, k-NN A) |")
+        groups.setdefault((stream, method, f"{row['steps']} x {row.get('batch', 256)} x {row.get('size', 32)} px", row.get("lr", 0.4), row["judged on"]), {}).setdefault(seed, {})[strategy] = row["accuracy"]
+    print("| stream | method | steps x batch x view | lr | judged on | seeds | fine-tuning: linear A, F; k-NN A, F | CaSSLe's lead: linear A | linear F | k-NN A | k-NN F | seeds led (linear A, k-NN A) |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for (stream, method, steps, lr, judged), seeds in groups.items():
         pairs = [s for s in seeds.values() if len(s) == 2]
@@ -101,6 +101,7 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--lr", type=float, default=0.4, help="for a batch of 256")
+    parser.add_argument("--size", type=int, default=32, help="of a view, in pixels")
     parser.add_argument("--width", type=int, default=16)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--device", default="auto")

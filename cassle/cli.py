@@ -114,7 +114,7 @@ def main() -> None:
 
 def _experiments(preset: str, changes: list[str]) -> dict[str, Experiment]:
     """One experiment, or one for every combination where a value is a list of alternatives."""
-    choices = [[(value, override(f"{text.partition('=')[0]}={value}")) for value in _alternatives(text)] for text in changes]
+    choices = [[(value, override(change)) for value, change in _alternatives(text)] for text in changes]
     several = [len(options) > 1 for options in choices]
     found = {}
     for combination in itertools.product(*choices):
@@ -126,10 +126,11 @@ def _experiments(preset: str, changes: list[str]) -> dict[str, Experiment]:
     return found
 
 
-def _alternatives(text: str) -> list[str]:
-    """The values after `=`, split at commas outside brackets and quotes; the text itself if it has no `=`."""
+def _alternatives(text: str) -> list[tuple[str, str]]:
+    """Each value after `=`, and the change that it makes: values are split at commas outside brackets and quotes."""
     key, equals, value = text.partition("=")
-    return re.findall(r"(?:\[[^\]]*\]|\"[^\"]*\"|[^,\[\"])+", value) if equals and value else [value]
+    values = re.findall(r"(?:\[[^\]]*\]|\"[^\"]*\"|[^,\[\"])+", value)
+    return [(v, f"{key}={v}") for v in values] or [(value, text)]
 
 
 def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_every: float, jobs: int | None) -> list[Record]:

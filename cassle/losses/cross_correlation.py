@@ -2,6 +2,7 @@
 
 import torch
 
+from cassle.kinds import Positive, Weight
 from cassle.losses.criterion import Criterion
 from cassle.typing import Scalar, Views
 
@@ -12,7 +13,7 @@ class CrossCorrelation(Criterion):
     L = s E_v [ sum_d (1 - C_dd)^2 + w sum_d,e!=d C_de^2 ]      (Barlow Twins: Zbontar et al., 2021, Eq. 1)
     """
 
-    def __init__(self, off_diagonal: float = 5e-3, scale: float = 0.1):
+    def __init__(self, off_diagonal: Weight = 5e-3, scale: Positive = 0.1):
         super().__init__()
         self.off_diagonal, self.scale = off_diagonal, scale
 

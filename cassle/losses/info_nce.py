@@ -3,6 +3,7 @@
 import torch
 from torch.nn import functional as F
 
+from cassle.kinds import Positive
 from cassle.losses.criterion import Criterion
 from cassle.typing import Scalar, Views
 
@@ -17,7 +18,7 @@ class InfoNCE(Criterion):
     # published code, and this class, contrast with all of the other side only, the sibling view among them.
     """
 
-    def __init__(self, temperature: float = 0.2):
+    def __init__(self, temperature: Positive = 0.2):
         super().__init__()
         self.temperature = temperature
 

@@ -2,6 +2,7 @@
 
 from torch.nn import functional as F
 
+from cassle.kinds import Weight
 from cassle.losses.criterion import Criterion
 from cassle.typing import Scalar, Views
 
@@ -12,7 +13,7 @@ class Invariance(Criterion):
     VICReg's first term, at its weight of 25 (Bardes et al., 2022, Eq. 5).
     """
 
-    def __init__(self, weight: float = 25.0):
+    def __init__(self, weight: Weight = 25.0):
         super().__init__()
         self.weight = weight
 

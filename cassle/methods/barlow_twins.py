@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from cassle.kinds import Count, Positive, Weight
 from cassle.losses import CrossCorrelation, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -16,9 +17,9 @@ class BarlowTwins(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[int, ...] = (2048, 2048, 2048),
-        off_diagonal: float = 5e-3,
-        scale: float = 0.1,
+        projector: tuple[Count, ...] = (2048, 2048, 2048),
+        off_diagonal: Weight = 5e-3,
+        scale: Positive = 0.1,
     ):
         super().__init__(Encoder(backbone, mlp(backbone.dim, *projector)), CrossCorrelation(off_diagonal, scale))
 

@@ -3,6 +3,7 @@
 from torch import nn
 
 from cassle.clock import Clock
+from cassle.kinds import Count, Share
 from cassle.losses import Cosine, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -21,9 +22,9 @@ class BYOL(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[int, ...] = (4096, 256),
-        predictor: int = 4096,
-        momentum: tuple[float, float] = (0.99, 1.0),
+        projector: tuple[Count, ...] = (4096, 256),
+        predictor: Count = 4096,
+        momentum: tuple[Share, Share] = (0.99, 1.0),
     ):
         super().__init__(Encoder(backbone, mlp(backbone.dim, *projector)), Cosine())
         self.h = mlp(self.encoder.dim, predictor, self.encoder.dim)

@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from cassle.kinds import Count, Positive
 from cassle.losses import InfoNCE, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -12,7 +13,7 @@ from cassle.typing import Batch, Scalar
 class SimCLR(Method):
     """L = -E_i log [ exp(cos(z_i, z_i') / T) / sum_{j != i} exp(cos(z_i, z_j) / T) ],   z_i' the other view of z_i"""
 
-    def __init__(self, backbone: nn.Module, *, projector: tuple[int, ...] = (2048, 256), temperature: float = 0.2):
+    def __init__(self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 256), temperature: Positive = 0.2):
         super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, norm=False)), InfoNCE(temperature))
 
     def loss(self, now: Embedding, batch: Batch) -> Scalar:

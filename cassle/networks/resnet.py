@@ -8,22 +8,23 @@ from typing import Literal
 
 from torch import nn
 
+from cassle.kinds import Count
 from cassle.typing import Features, Maps, Pixels
 
 Stem = Literal["cifar", "imagenet"]
 
 
-def resnet18(stem: Literal["cifar", "imagenet"] = "cifar", padding: int = 2, width: int = 64) -> "ResNet":
+def resnet18(stem: Literal["cifar", "imagenet"] = "cifar", padding: Count = 2, width: Count = 64) -> "ResNet":
     """Two basic blocks a stage; `width` channels in the first (512 features at 64)."""
     return ResNet(BasicBlock, (2, 2, 2, 2), stem, padding, width)
 
 
-def resnet50(stem: Literal["cifar", "imagenet"] = "imagenet", padding: int = 2, width: int = 64) -> "ResNet":
+def resnet50(stem: Literal["cifar", "imagenet"] = "imagenet", padding: Count = 2, width: Count = 64) -> "ResNet":
     """Bottlenecks, 3-4-6-3 (2048 features at width 64)."""
     return ResNet(Bottleneck, (3, 4, 6, 3), stem, padding, width)
 
 
-def resnet10(stem: Literal["cifar", "imagenet"] = "cifar", padding: int = 1, width: int = 16) -> "ResNet":
+def resnet10(stem: Literal["cifar", "imagenet"] = "cifar", padding: Count = 1, width: Count = 16) -> "ResNet":
     """One basic block a stage, narrow: for the demo and for tests (0.3 M parameters at width 16)."""
     return ResNet(BasicBlock, (1, 1, 1, 1), stem, padding, width)
 

@@ -11,22 +11,12 @@ MEASURES = {"A": "average", "F": "forgetting", "FT": "forward_transfer"}
 
 
 def rows(records: Sequence[Record]) -> list[list[str]]:
-    """A header, then a row a run; and one for random weights, which every run measured before it began."""
-    probes = list(records[0].accuracy())
-    header = ["", *(f"{probe} {short}" for probe in probes for short in (MEASURES if probe == probes[0] else ("A", "F")))]
-    table, seen = [header], []
-    for record in records:
-        accuracy = record.accuracy()
-        table.append([record.path.name, *(_number(accuracy[p][MEASURES[s]]) for p, s in (h.split() for h in header[1:]))])
-        random = [sum(accuracy[p]["R"]) / len(accuracy[p]["R"]) for p in probes]
-        if random not in seen:
-            seen.append(random)
-            table.append(["random weights", *(_number(random[probes.index(p)]) if s == "A" else "" for p, s in (h.split() for h in header[1:]))])
-    return [table[0], *sorted(table[1:], key=lambda row: row[0] == "random weights")]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    """A header, a row a run, and a last row for random weights, which every run measures before it begins."""
+    accuracies = [record.accuracy() for record in records]
+    columns = [(probe, short) for n, probe in enumerate(accuracies[0]) for short in MEASURES if n == 0 or short != "FT"]
+    runs = [[record.path.name, *(_number(a[p][MEASURES[m]]) for p, m in columns)] for record, a in zip(records, accuracies)]
+    random = [["random weights", *(_number(sum(a[p]["R"]) / len(a[p]["R"])) if m == "A" else "" for p, m in columns)] for a in accuracies]
+    return [["", *(f"{probe} {short}" for probe, short in columns)], *runs, *(list(row) for row in dict.fromkeys(map(tuple, random)))]
 
 
 def printed(records: Sequence[Record], console: Console | None = None) -> None:
@@ -35,4 +25,15 @@ def printed(records: Sequence[Record], console: Console | None = None) -> None:
     table = Table(*header)
     for row in body:
         table.add_row(*row)
-    (console or Console()).print(table, "A accuracy at the end, F forgetting (lower is better), FT forward transfer; percent", highlight=False)
+    console = console or Console()
+    console.print(table, "A: accuracy at the end.  F: forgetting, less is better.  FT: forward transfer.  In percent.", highlight=False)
+
+
+def markdown(table: Sequence[Sequence[str]]) -> str:
+    """The same for a page of text."""
+    header, *body = (f"| {' | '.join(row)} |" for row in table)
+    return "\n".join([header, "|---" * len(table[0]) + "|", *body])
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"

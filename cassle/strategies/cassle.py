@@ -3,6 +3,7 @@
 from copy import deepcopy
 from typing import Literal
 
+from cassle.kinds import Count, Weight
 from cassle.losses import Criterion
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding
@@ -27,8 +28,8 @@ class CaSSLe(Strategy):
     def __init__(
         self,
         *,
-        hidden: int = 2048,
-        weight: float = 1.0,
+        hidden: Count = 2048,
+        weight: Weight = 1.0,
         criterion: Criterion | None = None,
         past_norm: Literal["batch", "running"] = "batch",
     ):

@@ -1,0 +1,72 @@
+"""The command line as a person meets it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cassle.experiment import Experiment
+from cassle.record import Record
+
+
+def cassle(*words, **environment):
+    variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"} | environment
+    return subprocess.run([sys.executable, "-m", "cassle", *map(str, words)], capture_output=True, text=True, env=variables)
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (["train", "dmeo"], "no preset is called 'dmeo'; did you mean 'demo'?"),
+    (["train", "demo", "method=simcrl"], "did you mean 'simclr'?"),
+    (["train", "demo", "method.temperature=warm"], "method.temperature: want a number above 0"),
+    (["train", "demo", "epochs"], "want key=value"),
+    (["train", "nowhere.toml"], "nowhere.toml: cannot be read"),
+    (["train", "demo", "data=cifar10"], "data.root: there is no folder"),
+    (["show", "demo", "stream=calss_incremental"], "did you mean 'class_incremental'?"),
+    (["train", "demo", "--out", "/dev/null/run"], "/dev/null/run cannot be written: /dev/null is not a folder"),
+    (["train", "demo", "strategy=finetune,cassel", "--out", "runs/x"], "did you mean 'cassle'?"),
+    (["list", "colours"], "colours"),
+    (["tarin"], "tarin"),
+    (["train"], "preset"),
+    (["train", "demo", "--otu", "x"], "--otu"),
+    (["data", "cifra10"], "did you mean 'cifar10'?"),
+    (["report", "nowhere"], "nowhere"),
+])  # fmt: skip
+def test_what_is_wrong_is_one_line_and_nothing_is_written(words, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    here = os.environ.get("PYTHONPATH", "")
+    root = os.path.dirname(os.path.dirname(os.path.abspath(sys.modules["cassle"].__file__)))
+    done = cassle(*words, PYTHONPATH=f"{root}{os.pathsep}{here}", CASSLE_DATA=str(tmp_path / "none"))
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("cassle: ") and done.stderr.count("\n") == 1 and says in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_name_every_component():
+    for what, some in {"methods": "simclr", "strategies": "cassle", "datasets": "quickdraw", "presets": "demo"}.items():
+        done = cassle("list", what)
+        assert done.returncode == 0 and any(line.split()[0] == some for line in done.stdout.splitlines())
+
+
+def test_show_is_a_preset_that_can_be_run_from(tmp_path):
+    done = cassle("show", "demo", "method=byol", "steps=7")
+    (tmp_path / "mine.toml").write_text(done.stdout)
+    assert Experiment.preset(str(tmp_path / "mine.toml")) == Experiment.preset("demo", {"method": "byol", "steps": 7})
+
+
+def test_help_is_there_for_every_command():
+    for command in ("train", "demo", "report", "list", "show", "data"):
+        done = cassle(command, "--help")
+        assert done.returncode == 0 and "Usage" in done.stdout
+    assert cassle().returncode == 0 and "train" in cassle().stdout
+
+
+def test_train_compares_strategies_and_report_draws_them(tmp_path, tiny):
+    (tmp_path / "tiny.toml").write_text(tiny().toml())
+    done = cassle("train", tmp_path / "tiny.toml", "strategy=finetune,cassle", "--out", tmp_path / "runs", "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert all(word in done.stdout for word in ("finetune", "cassle", "random weights", "knn A"))
+    average = Record(tmp_path / "runs/cassle").accuracy()["knn"]["average"]
+    assert f"{average:.1f}" in done.stdout  # the table prints what was measured
+    done = cassle("report", tmp_path / "runs", "--out", tmp_path / "page.html")
+    assert done.returncode == 0 and "page.html" in done.stdout and (tmp_path / "page.html").stat().st_size > 10_000

@@ -1,0 +1,98 @@
+"""Configuration: what is accepted, what is refused, and in which words."""
+
+import tomllib
+
+import pytest
+
+from cassle.config import merge, override, toml
+from cassle.errors import UserError
+from cassle.experiment import Experiment, presets
+
+
+@pytest.mark.parametrize(("changes", "line"), [
+    ({"epocs": 3}, "epocs: an experiment has no such setting; did you mean 'epochs'?"),
+    ({"method": "simcrl"}, "method: no method is called 'simcrl'; did you mean 'simclr'?"),
+    ({"method": {"temprature": 1}}, "method.temprature: simclr has no such setting; did you mean 'temperature'?"),
+    ({"method": {"temperature": "hot"}}, "method.temperature: want a number above 0, got 'hot'"),
+    ({"method": {"temperature": 0}}, "method.temperature: want a number above 0, got 0"),
+    ({"method": {"temperature": float("nan")}}, "method.temperature: want a number above 0, got nan"),
+    ({"method": {"projector": 3}}, "method.projector: want a list, got 3"),
+    ({"method": {"projector": [3, "x"]}}, "method.projector.1: want a whole number from 1, got 'x'"),
+    ({"epochs": 2.5}, "epochs: want a whole number from 1, got 2.5"),
+    ({"epochs": True}, "epochs: want a whole number from 1, got True"),
+    ({"batch_size": 0}, "batch_size: want a whole number from 1, got 0"),
+    ({"precision": "float23"}, "precision: got 'float23'; did you mean 'float32'?"),
+    ({"backbone": {"stem": "cifra"}}, "backbone.stem: got 'cifra'; did you mean 'cifar'?"),
+    ({"views": {"flip": 1.5}}, "views.0.flip: want a number from 0 to 1, got 1.5"),
+    ({"views": {"7": {"flip": 0.5}}}, "there is no number 7 in a list of 2"),
+    ({"views": [{}]}, "views: two are needed"),
+    ({"strategy": {"name": "cassle", "criterion": "infonce"}}, "strategy.criterion: no criterion is called 'infonce'; did you mean 'info_nce'?"),
+    ({"strategy": {"name": "cassle", "criterion": {"name": "info_nce", "temperature": -1}}}, "strategy.criterion.temperature: want a number above 0"),
+    ({"strategy": {"name": 3}}, "strategy: want a name or a table with a name"),
+    ({"strategy": "no_such_package:Thing"}, "strategy: there is no Python module 'no_such_package'"),
+    ({"probes": ["knn", "knn"]}, "probes: each may be named once"),
+    ({"data": "cifar10"}, "data.root: there is no folder"),
+    ({"optimizer": {"clip": 1}}, "optimizer.clip: want true or false, got 1"),
+])  # fmt: skip
+def test_what_is_wrong_is_one_line_that_names_it(changes, line, monkeypatch, tmp_path):
+    monkeypatch.setenv("CASSLE_DATA", str(tmp_path))
+    with pytest.raises(UserError) as error:
+        Experiment.preset("demo", changes)
+    assert str(error.value).startswith(line) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_resolves_survives_toml_and_is_what_it_was(name):
+    experiment = Experiment.preset(name)
+    again = Experiment.from_tree(tomllib.loads(experiment.toml()))
+    assert again == experiment and again.fingerprint == experiment.fingerprint
+    assert again.toml() == experiment.toml()
+
+
+def test_every_setting_counts_in_the_fingerprint():
+    base = Experiment.preset("demo")
+    changes = [{"seed": 6}, {"method": {"temperature": 0.3}}, {"views": {"1": {"blur": 0.5}}}, {"probes": ["knn"]}]
+    assert len({Experiment.preset("demo", change).fingerprint for change in changes} | {base.fingerprint}) == 5
+
+
+def test_another_component_drops_the_old_one_s_settings_and_a_preset_s_table_brings_its_own():
+    byol = Experiment.preset("demo", {"method": "byol"})
+    assert byol.method.settings["predictor"] == 256 and "temperature" not in byol.method.settings
+    assert Experiment.preset("demo", {"method": {"temperature": 0.5}}).method.settings["projector"] == (256, 64)
+
+
+def test_a_list_takes_a_change_everywhere_or_in_one_place():
+    everywhere = Experiment.preset("demo", override("views.blur=0.5"))
+    second = Experiment.preset("demo", override("views.1.blur=0.5"))
+    assert [view.settings["blur"] for view in everywhere.views] == [0.5, 0.5]
+    assert [view.settings["blur"] for view in second.views] == [0.0, 0.5]
+
+
+def test_words_become_trees():
+    assert override("a.b=3") == {"a": {"b": 3}}
+    assert override("a=cassle") == {"a": "cassle"} == override('a="cassle"')
+    assert override("a=[1, 2]") == {"a": [1, 2]} and override("a=true") == {"a": True}
+    for wrong in ("a", "=3", "a..b=3"):
+        with pytest.raises(UserError, match="want key=value"):
+            override(wrong)
+
+
+def test_merging_and_writing():
+    assert merge({"a": {"name": "x", "k": 1}}, {"a": {"k": 2}}) == {"a": {"name": "x", "k": 2}}
+    assert merge({"a": {"name": "x", "k": 1}}, {"a": "y"}) == {"a": {"name": "y"}}
+    tree = {"s": 'quote " and ü', "f": 0.1, "l": [1, 2], "t": {"name": "n", "deep": {"x": True}}, "many": [{"a": 1}, {"a": 2}]}
+    assert tomllib.loads(toml(tree)) == tree
+
+
+def test_a_class_of_your_own(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "from cassle.strategies import Strategy\n\nclass Gentle(Strategy):\n    def __init__(self, *, weight: float = 0.5):\n"
+        "        super().__init__()\n        self.weight = weight\n\nclass Stranger:\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    experiment = Experiment.preset("demo", {"strategy": {"name": "mine:Gentle", "weight": 2}})
+    assert experiment.strategy.build().weight == 2.0
+    with pytest.raises(UserError, match="mine:Stranger is not a Strategy"):
+        Experiment.preset("demo", {"strategy": "mine:Stranger"}).strategy.build()
+    with pytest.raises(UserError, match="mine has no class 'Gentel'; did you mean 'Gentle'"):
+        Experiment.preset("demo", {"strategy": "mine:Gentel"})
