@@ -23,6 +23,8 @@ STREAMS = {
     "scenes>glyphs>quickdraw>fashion": (["scenes", "glyphs", "quickdraw", "fashion_mnist"], {}),
     "quickdraw>glyphs>fashion>emoji>scenes": (["quickdraw", "glyphs", "fashion_mnist", "emoji", "scenes"], {}),
     "scenes>emoji>glyphs>quickdraw>fashion": (["scenes", "emoji", "glyphs", "quickdraw", "fashion_mnist"], {}),
+    "scenes>emoji>quickdraw>fashion": (["scenes", "emoji", "quickdraw", "fashion_mnist"], {}),
+    "scenes>emoji>fashion>quickdraw": (["scenes", "emoji", "fashion_mnist", "quickdraw"], {}),
     "glyphs>quickdraw>scenes>fashion": (["glyphs", "quickdraw", "scenes", "fashion_mnist"], {}),
     "quickdraw, 5 x 20 classes": (["quickdraw"], {"stream": {"name": "class_incremental", "tasks": 5}}),
 }

@@ -58,3 +58,15 @@ def test_the_readme_s_table_is_the_measured_one():
 
     measured = json.loads((ROOT / "benchmarks/demo.json").read_text())
     assert markdown(measured["table"]) in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_method_that_the_readme_adds_works(tmp_path, monkeypatch, tiny):
+    from cassle.evaluation.matrix import average
+    from cassle.run import run
+
+    code = next(block for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S) if "class SimSiam" in block)
+    (tmp_path / "added.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    method = {"name": "added:SimSiam", "projector": [16, 8], "predictor": 8}
+    accuracy = run(tiny({"method": method}), tmp_path / "run", until=2)
+    assert average(accuracy["knn"]["A"]) > 0 and len(accuracy["knn"]["A"]) == 2

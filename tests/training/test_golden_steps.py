@@ -1,0 +1,103 @@
+"""Three whole training steps against the published code: encode, losses, gradients, LARS, EMA, BatchNorm's statistics."""
+
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from cassle.clock import Clock
+from cassle.methods.barlow_twins import BarlowTwins
+from cassle.methods.byol import BYOL
+from cassle.methods.simclr import SimCLR
+from cassle.networks.resnet import resnet18
+from cassle.strategies.cassle import CaSSLe
+from cassle.strategies.finetune import FineTune
+from cassle.training.learner import Learner
+from cassle.training.loop import step
+from cassle.training.optim import LARS
+from cassle.typing import Batch, Task
+
+STEPS = json.loads((Path(__file__).parents[1] / "golden" / "steps.json").read_text())
+METHODS = {
+    "simclr": lambda s: SimCLR(resnet18(), projector=(s["proj_hidden_dim"], s["output_dim"]), temperature=s["temperature"]),
+    "barlow_twins": lambda s: BarlowTwins(
+        resnet18(),
+        projector=(s["proj_hidden_dim"], s["proj_hidden_dim"], s["output_dim"]),
+        off_diagonal=s["lamb"],
+        scale=s["scale_loss"],
+    ),
+    "byol": lambda s: BYOL(
+        resnet18(),
+        projector=(s["proj_hidden_dim"], s["output_dim"]),
+        predictor=s["pred_hidden_dim"],
+        momentum=(s["base_tau_momentum"], s["final_tau_momentum"]),
+    ),
+}
+
+
+def rn(key, *shape):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(zlib.crc32(key.encode())))
+
+
+def fill(module, role, by_position):
+    """The parameters that the golden file's makers gave a module of that role."""
+    for position, (name, parameter) in enumerate(module.named_parameters()):
+        value = rn(f"{role}/{position if by_position else name}", *parameter.shape)
+        if parameter.ndim > 1:
+            value *= (2 / parameter[0].numel()) ** 0.5
+        else:
+            value = 0.1 * value + (1 if name.endswith("weight") else 0)
+        parameter.data.copy_(value)
+
+
+class GivenViews(nn.Module):
+    def forward(self, batch):
+        return replace(batch, views=tuple(rn(f"images/{int(batch.index[0])}/{view}", 16, 3, 32, 32) for view in range(2)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["finetune", "cassle"])
+@pytest.mark.parametrize("name", METHODS)
+def test_three_steps_are_the_published_code_s(name, strategy):
+    golden = STEPS[f"{name}/{strategy}"]
+    settings = golden["settings"]
+    method = METHODS[name](settings).double()
+    fill(method.encoder.backbone, "encoder", False)
+    fill(method.encoder.projector, "projector", True)
+    if name == "byol":
+        fill(method.h, "predictor", True)
+        method.target.encoder.load_state_dict(method.encoder.state_dict())
+    keep = FineTune()
+    if strategy == "cassle":
+        keep = CaSSLe()
+        keep.begin_task(Task(1, torch.arange(16)), method)
+        keep.double()
+        fill(keep.g, "distill_predictor", True)
+        fill(keep.past.encoder.backbone, "frozen_encoder", False)
+        fill(keep.past.encoder.projector, "frozen_projector", True)
+    learner = Learner(method, keep, GivenViews()).train()
+    optimizer = LARS(
+        [p for p in learner.parameters() if p.requires_grad],
+        weight_decay=settings["weight_decay"],
+        exclude_1d=settings.get("exclude_bias_n_norm", True),
+    )
+    optimizer.param_groups[0]["lr"] = torch.zeros((), dtype=torch.float64)
+    rates, clock = torch.full((8,), settings["lr"], dtype=torch.float64), Clock(0, 1, 8, 8)
+    for number, wanted in enumerate(golden["steps"]):
+        batch = Batch(torch.zeros(16, 3, 32, 32, dtype=torch.uint8), torch.full((16,), number), torch.arange(16) % 4, clock.key)
+        losses = step(learner, optimizer, rates, batch, clock)
+        clock.tick()
+        norm = torch.stack([p.grad.norm() for p in method.encoder.backbone.parameters()]).norm()
+        assert float(losses.total.detach()) == pytest.approx(wanted["total"], rel=1e-6)
+        assert float(losses.ssl.detach()) == pytest.approx(next(iter(wanted["logged"].values())), rel=1e-6)
+        assert float(norm) == pytest.approx(wanted["encoder_grad_norm"], rel=1e-6)
+    backbone = method.encoder.backbone
+    size = torch.stack([p.detach().norm() for p in backbone.parameters()]).norm()
+    assert float(size) == pytest.approx(golden["encoder_weight_norm"], rel=1e-6)
+    assert backbone.conv1.weight.flatten()[:5].tolist() == pytest.approx(golden["conv1_first5"], rel=1e-6)
+    assert backbone.bn1.running_mean[:3].tolist() == pytest.approx(golden["bn1_running_mean_first3"], rel=1e-6)
+    assert backbone.bn1.running_var[:3].tolist() == pytest.approx(golden["bn1_running_var_first3"], rel=1e-6)
