@@ -5,9 +5,10 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from threading import Thread
 
 import torch
 
@@ -124,16 +125,16 @@ def _side_by_side(jobs: list[Job], limit: int, device: str, save_every: float, w
 
 
 def _work(job: Job, threads: int, device: str, save_every: float, pipe: Connection) -> None:
-    """In a process of its own: run, and tell the parent; if there is no parent any more, end."""
+    """In a process of its own: run, and tell the parent."""
     torch.set_num_threads(threads)
-    parent = os.getppid()
-
-    def tell(progress: Progress) -> None:
-        if os.getppid() != parent:
-            os._exit(1)
-        pipe.send(progress)
-
+    Thread(target=_die_with_the_parent, daemon=True).start()
     try:
-        run(job.experiment, job.out, device=device, save_every=save_every, until=job.until, watch=tell)
+        run(job.experiment, job.out, device=device, save_every=save_every, until=job.until, watch=pipe.send)
     except (Stopped, UserError) as end:
         pipe.send(end)
+
+
+def _die_with_the_parent() -> None:
+    """A killed sweep must leave nobody behind who holds its runs."""
+    wait([parent_process().sentinel])
+    os._exit(1)

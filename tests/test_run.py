@@ -160,6 +160,20 @@ def test_side_by_side_the_first_task_is_learned_once(whole, tmp_path, tiny):
         assert [row["step"] for row in Record(tmp_path / name).metrics()] == [10, 12] * 3
 
 
+def test_a_killed_sweep_leaves_nobody_behind_and_goes_on(tmp_path, tiny):
+    (tmp_path / "tiny.toml").write_text(tiny({"steps": 200}).toml())
+    words = [sys.executable, "-m", "cassle", "train", str(tmp_path / "tiny.toml"), "strategy=finetune,cassle", "--out", str(tmp_path / "runs")]
+    words += ["--save-every", "0", "--device", "cpu", "--jobs", "2"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(process, tmp_path / "runs/cassle", task=1, step=20)
+    process.kill()
+    process.wait()
+    done = subprocess.run(words, capture_output=True, text=True)  # at once: nobody may hold the runs any more
+    assert done.returncode == 0, done.stderr
+    for name in ("finetune", "cassle"):
+        assert [row["step"] for row in Record(tmp_path / "runs" / name).metrics()] == [*range(10, 201, 10)] * 3
+
+
 def test_an_error_in_one_of_several_is_the_error_of_all(tmp_path, tiny):
     with pytest.raises(UserError, match="batch_size is 100000"):
         sweep({"good": tiny(), "bad": tiny({"batch_size": 100000})}, tmp_path, jobs=1, device="cpu")
