@@ -41,7 +41,7 @@ def sweep(
     save_every: float = 60.0,
     watch: Callable[[str, Progress], None] = lambda name, progress: None,
 ) -> None:
-    """Run every experiment into `out/NAME`, as many at a time as there are cores, or `jobs`.
+    """Run every experiment into `out/NAME`, `jobs` at a time: as many as there are cores, or two on a GPU, if not said.
 
     On the first task a strategy that has nothing to keep yet is fine-tuning, bit for bit: experiments that differ in
     such a strategy alone share it.
@@ -49,7 +49,7 @@ def sweep(
     places = {name: Path(out) / name for name in experiments}
     for name, experiment in experiments.items():
         Record(places[name]).check(experiment)
-    limit = jobs or max(1, min(len(experiments), os.cpu_count() or 1))
+    limit = jobs or (2 if device != "cpu" and torch.cuda.is_available() else os.cpu_count() or 1)
     families = _families(experiments)
     donors = [Job(family[0], experiments[family[0]], places[family[0]], until=1) for family in families if len(family) > 1]
     _side_by_side(donors, limit, device, save_every, watch)

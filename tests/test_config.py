@@ -68,6 +68,12 @@ def test_a_list_takes_a_change_everywhere_or_in_one_place():
     assert [view.settings["blur"] for view in second.views] == [0.0, 0.5]
 
 
+def test_an_experiment_can_be_written_in_python():
+    written = Experiment(data="quickdraw", method={"name": "byol", "predictor": 64}, stream={"name": "class_incremental", "tasks": 2})
+    assert written.method.settings["predictor"] == 64 and written.strategy.name == "finetune" and written.epochs == 500
+    assert written == Experiment.from_tree({"data": "quickdraw", "method": {"name": "byol", "predictor": 64}, "stream": {"tasks": 2}})
+
+
 def test_words_become_trees():
     assert override("a.b=3") == {"a": {"b": 3}}
     assert override("a=cassle") == {"a": "cassle"} == override('a="cassle"')

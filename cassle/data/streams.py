@@ -1,16 +1,20 @@
 """A scenario is data: functions that cut a training set into tasks, each a tensor of indices."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from cassle.errors import UserError
+from cassle.kinds import Count
 
 Tasks = list[Int[Tensor, "..."]]
 
 
-def class_incremental(labels: Int[Tensor, " n"], tasks: int = 5, seed: int = 5) -> Tasks:
+def class_incremental(labels: Int[Tensor, " n"] | Sequence[int], tasks: Count = 5, seed: int = 5) -> Tasks:
     """The classes are shuffled, then dealt out in runs of equal length (or one longer than others, where they do not divide)."""
+    labels = torch.as_tensor(labels)
     classes = labels.unique()
     if not 1 <= tasks <= len(classes):
         raise UserError(f"stream.tasks is {tasks}, but there are {len(classes)} classes: choose 1 to {len(classes)}")
@@ -18,7 +22,7 @@ def class_incremental(labels: Int[Tensor, " n"], tasks: int = 5, seed: int = 5) 
     return [torch.isin(labels, own).nonzero().flatten() for own in order.tensor_split(tasks)]
 
 
-def data_incremental(n: int, tasks: int = 5, seed: int = 42) -> Tasks:
+def data_incremental(n: int, tasks: Count = 5, seed: int = 42) -> Tasks:
     """The images are shuffled, then dealt out; what does not divide goes to the first task."""
     if not 1 <= tasks <= n:
         raise UserError(f"stream.tasks is {tasks}, but there are {n} images: choose 1 to {n}")
@@ -26,8 +30,9 @@ def data_incremental(n: int, tasks: int = 5, seed: int = 42) -> Tasks:
     return list(order.split([n // tasks + n % tasks] + [n // tasks] * (tasks - 1)))
 
 
-def domain_incremental(domains: Int[Tensor, " n"]) -> Tasks:
+def domain_incremental(domains: Int[Tensor, " n"] | Sequence[int]) -> Tasks:
     """One domain (photos, sketches, ...) a task, in the order of their numbers."""
+    domains = torch.as_tensor(domains)
     return [(domains == domain).nonzero().flatten() for domain in domains.unique()]
 
 
