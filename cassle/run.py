@@ -50,8 +50,11 @@ def run(
     record = Record(out)
     record.check(experiment)
     course = Course(experiment, record, device, save_every, watch)
-    with record.claim(experiment), StopSignal() as stop:
-        return course.go(stop, until)
+    try:
+        with record.claim(experiment), StopSignal() as stop:
+            return course.go(stop, until)
+    except OSError as error:  # a full disk, say
+        raise UserError(f"{error.filename or record.path}: {error.strerror or error}; what was saved before is whole") from error
 
 
 class Course:
@@ -75,12 +78,12 @@ class Course:
         self.learner = self._placed(Learner(method, strategy, augment, self.precision))
         self.scores: dict[str, dict[str, list]] = {}
 
-    def go(self, stop: "StopSignal", until: int | None) -> dict[str, dict]:
+    def go(self, stop: StopSignal, until: int | None) -> dict[str, dict]:
         """From the newest checkpoint to the end of the stream."""
         found = checkpoint.newest(self.record.last)
         facts = found.facts if found else {"task": -1, "finished": True, "metrics": 0}
         self.log, self.stop, self.saved = Log(self.record.path, facts["metrics"]), stop, time.monotonic()
-        self.log.say(f"start at {({k: facts[k] for k in facts if k in ('task', 'step', 'finished')})}")
+        self.log.say(f"goes on after {found.path.name}" if found else "begins")
         self.record.put("environment.json", describe(self.device))
         if found:
             self.scores = facts["scores"]
