@@ -65,7 +65,8 @@ class Course:
         self.device = torch.device(device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
         self.precision = getattr(torch, experiment.precision)
         self.dataset = experiment.data.build().to(self.device)
-        self.tasks = [Task(i, index) for i, index in enumerate(cut(experiment.stream, self.dataset.train))]
+        size = self.dataset.train.images.size
+        self.tasks = [Task(i, index, size) for i, index in enumerate(cut(experiment.stream, self.dataset.train))]
         self.columns = columns(experiment.groups or experiment.stream, self.dataset)
         if short := next((task for task in self.tasks if len(task) < experiment.batch_size), None):
             raise UserError(f"batch_size is {experiment.batch_size}, but task {short.number} has only {len(short)} images")

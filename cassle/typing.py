@@ -22,6 +22,8 @@ class Task:
     """0 for the first."""
     index: Int[Tensor, " n"]
     """Which images of the training set it has."""
+    size: tuple[int, int] = (32, 32)
+    """The height and width of its images, before augmentation."""
 
     @property
     def first(self) -> bool:
@@ -43,6 +45,10 @@ class Batch:
     key: Int[Tensor, ""]
     """This step's key (`cassle.randomness`)."""
     views: tuple[Pixels, ...] = ()
+    epoch: int = 0
+    """Of its task."""
+    old: "Batch | None" = None
+    """Images of the past that a memory brings along, beside the task's own."""
 
     def __len__(self) -> int:
         return len(self.images)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from jaxtyping import install_import_hook
 
-ROOMS = ("augment", "clock", "data", "evaluation.knn", "evaluation.linear", "evaluation.features", "losses", "methods", "networks", "randomness", "strategies", "training")
+ROOMS = ("augment", "clock", "data", "distributed", "evaluation.knn", "evaluation.linear", "evaluation.features", "losses", "methods", "networks", "randomness", "strategies", "training")
 hook = install_import_hook([f"cassle.{room}" for room in ROOMS], "beartype.beartype")  # tests check every annotated shape
 GOLDEN = Path(__file__).parent / "golden"
 

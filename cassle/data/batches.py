@@ -33,7 +33,7 @@ class Batches:
             self.order = self._shuffled(clock)
         start = clock.step % self.epoch_steps * self.batch_size
         index = self.order[start : start + self.batch_size]
-        return Batch(self.split.images[index], index, self.labels[index], clock.key)
+        return Batch(self.split.images[index], index, self.labels[index], clock.key, epoch=clock.epoch)
 
     def _shuffled(self, clock: Clock) -> Int[Tensor, " n"]:
         return self.index[permutation(key(clock.seed, "order", clock.task, clock.epoch), len(self.index), self.device)]

@@ -16,6 +16,11 @@ class Images:
     def __len__(self) -> int:
         return len(self.pixels)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        return tuple(self.pixels.shape[1:3])
+
     def __getitem__(self, index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch 3 height width"]:
         return self.pixels.index_select(0, index).permute(0, 3, 1, 2)
 

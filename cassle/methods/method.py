@@ -16,6 +16,9 @@ class Method(nn.Module, ABC):
     It does not know that it is being taught continually.
     """
 
+    multicrop = False
+    """Whether it can use more views than two: small crops, which predict the first two and are predicted by none."""
+
     def __init__(self, encoder: Encoder, criterion: Criterion):
         super().__init__()
         self.encoder, self.criterion = encoder, criterion

@@ -11,10 +11,17 @@ from cassle.typing import Batch, Scalar
 
 
 class SimCLR(Method):
-    """L = -E_i log [ exp(cos(z_i, z_i') / T) / sum_{j != i} exp(cos(z_i, z_j) / T) ],   z_i' the other view of z_i"""
+    """L = -E_i log [ exp(cos(z_i, z_i') / T) / sum_{j != i} exp(cos(z_i, z_j) / T) ],   z_i' the other view of z_i
 
-    def __init__(self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 256), temperature: Positive = 0.2):
-        super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, norm=False)), InfoNCE(temperature))
+    Of more than two views, each must find all the others of its image.
+    """
+
+    multicrop = True
+
+    def __init__(
+        self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 256), temperature: Positive = 0.2, local: bool = False
+    ):
+        super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, norm=False)), InfoNCE(temperature, local))
 
     def loss(self, now: Embedding, batch: Batch) -> Scalar:
         return self.criterion(now.z, swap(now.z), exclude_self=True)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from cassle.networks.heads import Head
-from cassle.typing import Pixels, Views
+from cassle.typing import Maps, Pixels, Views
 
 
 @dataclass(frozen=True)
@@ -17,20 +18,33 @@ class Embedding:
 
     f: Float[Tensor, "view batch features"]
     z: Views
+    maps: tuple[tuple[Maps, ...], ...] = ()
+    """By view, then by stage of the backbone: what it computed on its way to f, if asked for."""
 
 
 class Encoder(nn.Module):
-    """z = f_p(f_b(x)): the backbone f_b is what is kept in the end; the projector f_p is where the losses live."""
+    """z = f_p(f_b(x)): the backbone f_b is what is kept in the end; the projector f_p is where the losses live.
 
-    def __init__(self, backbone: nn.Module, projector: Head):
+    Args:
+        unit: z has length 1.
+    """
+
+    def __init__(self, backbone: nn.Module, projector: Head | nn.Identity, *, unit: bool = False):
         super().__init__()
-        self.backbone, self.projector = backbone, projector
+        self.backbone, self.projector, self.unit = backbone, projector, unit
 
     @property
     def dim(self) -> int:
         """Of z."""
-        return self.projector[-1].out_features
+        outputs = [layer.out_features for layer in self.projector.modules() if isinstance(layer, nn.Linear)]
+        return outputs[-1] if outputs else self.backbone.dim
 
-    def forward(self, views: Sequence[Pixels]) -> Embedding:
-        f = torch.stack([self.backbone(x) for x in views])  # one view at a time: see Head
-        return Embedding(f, self.projector(f))
+    def forward(self, views: Sequence[Pixels], *, maps: bool = False) -> Embedding:
+        features, kept = [], []
+        for x in views:  # one at a time: see Head
+            stages = self.backbone.stages(x)
+            features.append(stages[-1].mean((2, 3)))
+            kept.append(stages if maps else ())
+        f = torch.stack(features)
+        z = self.projector(f)
+        return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, tuple(kept))

@@ -90,10 +90,14 @@ class ResNet(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Pixels) -> Features:
-        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        return self.stages(x)[-1].mean((2, 3))
+
+    def stages(self, x: Pixels) -> tuple[Maps, ...]:
+        """The feature maps after each of the four stages."""
+        maps = [self.maxpool(self.relu(self.bn1(self.conv1(x))))]
         for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
-            x = stage(x)
-        return x.mean((2, 3))
+            maps.append(stage(maps[-1]))
+        return tuple(maps[1:])
 
 
 def _conv(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Conv2d:

@@ -32,34 +32,34 @@ class Frozen(nn.Module):
         return self
 
     @torch.no_grad()
-    def forward(self, views: Sequence[Pixels]) -> Embedding:
-        return self.encoder(views)
+    def forward(self, views: Sequence[Pixels], *, maps: bool = False) -> Embedding:
+        return self.encoder(views, maps=maps)
 
 
 class EMA(nn.Module):
-    """A slow copy of an encoder: w' <- tau w' + (1 - tau) w, with tau from `base` to `final` along a cosine.
+    """A slow copy of a module: w' <- tau w' + (1 - tau) w, with tau from `base` to `final` along a cosine.
 
     Parameters only: BatchNorm's running statistics are the copy's own, from its own forward passes, as published.
     (Grill et al., 2020; He et al., 2020)
     """
 
-    def __init__(self, encoder: Encoder, base: float, final: float):
+    def __init__(self, module: nn.Module, base: float, final: float):
         super().__init__()
-        self.encoder = deepcopy(encoder).requires_grad_(False)
+        self.copy = deepcopy(module).requires_grad_(False)
         self.base, self.final = base, final
 
     @torch.no_grad()
-    def forward(self, views: Sequence[Pixels]) -> Embedding:
-        return self.encoder(views)
+    def forward(self, *operands):
+        return self.copy(*operands)
 
     def tau(self, progress: Scalar) -> Scalar:
         """1 - tau falls from 1 - base at progress 0 to 1 - final at 1."""
         return self.final - (self.final - self.base) * (torch.cos(torch.pi * progress) + 1) / 2
 
     @torch.no_grad()
-    def update(self, encoder: Encoder, progress: Scalar) -> None:
-        """One step towards `encoder`; `progress` is the share of the task's steps taken before this one."""
-        slow, fast = list(self.encoder.parameters()), list(encoder.parameters())
+    def update(self, module: nn.Module, progress: Scalar) -> None:
+        """One step towards `module`; `progress` is the share of the task's steps taken before this one."""
+        slow, fast = list(self.copy.parameters()), list(module.parameters())
         tau = self.tau(progress).to(slow[0].dtype)
         torch._foreach_mul_(slow, tau)
         torch._foreach_add_(slow, torch._foreach_mul(fast, 1 - tau))

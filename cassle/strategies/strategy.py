@@ -18,6 +18,9 @@ class Strategy(nn.Module, ABC):
     from the task alone: that is what makes a killed run resume, by loading their contents strictly over them.
     """
 
+    needs_maps = False
+    """Whether `penalty` wants to see the backbone's feature maps, in `now.maps`."""
+
     def begin_task(self, task: Task, method: Method) -> None:
         """Keep a copy of the past."""
 

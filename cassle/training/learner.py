@@ -36,7 +36,7 @@ class Learner(nn.Module):
         batch = self.augment(batch)  # x^A, x^B = aug(x), aug(x)
         batch = self.strategy.rehearse(batch, self.augment)  # a memory brings old images along
         with torch.autocast(batch.images.device.type, self.precision, enabled=self.precision != torch.float32):
-            now = self.method.encoder(batch.views)  # f = f_b(x), z = f_p(f)
+            now = self.method.encoder(batch.views, maps=self.strategy.needs_maps)  # f = f_b(x), z = f_p(f)
             ssl = self.method.loss(now, batch)  # L_SSL(z^A, z^B)
             keep = self.strategy.penalty(now, batch, self.method)  # L_D, or any other price of change
         return Losses(ssl, keep, now, batch)

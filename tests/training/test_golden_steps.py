@@ -70,7 +70,7 @@ def test_three_steps_are_the_published_code_s(name, strategy):
     fill(method.encoder.projector, "projector", True)
     if name == "byol":
         fill(method.h, "predictor", True)
-        method.target.encoder.load_state_dict(method.encoder.state_dict())
+        method.target.copy.load_state_dict(method.encoder.state_dict())
     keep = FineTune()
     if strategy == "cassle":
         keep = CaSSLe()
