@@ -40,11 +40,7 @@ class Encoder(nn.Module):
         return outputs[-1] if outputs else self.backbone.dim
 
     def forward(self, views: Sequence[Pixels], *, maps: bool = False) -> Embedding:
-        features, kept = [], []
-        for x in views:  # one at a time: see Head
-            stages = self.backbone.stages(x)
-            features.append(stages[-1].mean((2, 3)))
-            kept.append(stages if maps else ())
-        f = torch.stack(features)
+        stages = tuple(self.backbone.stages(x) for x in views) if maps else ()
+        f = torch.stack([s[-1].mean((2, 3)) for s in stages] or [self.backbone(x) for x in views])  # one view at a time: see Head
         z = self.projector(f)
-        return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, tuple(kept))
+        return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, stages)
