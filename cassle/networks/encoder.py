@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from cassle.networks.heads import Head
-from cassle.typing import Maps, Pixels, Views
+from cassle.typing import Maps, Pixels, Scalar, Views, full
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,15 @@ class Embedding:
     z: Views
     maps: tuple[tuple[Maps, ...], ...] = ()
     """By view, then by stage of the backbone: what it computed on its way to f, if asked for."""
+
+    @property
+    def spread(self) -> Scalar:
+        """How much the directions of z differ over the batch: about 1 if they point everywhere, 0 if collapsed into one.
+
+        The mean standard deviation of the normalised embeddings' dimensions, times sqrt(dim).
+        """
+        directions = F.normalize(full(self.z.detach()), dim=-1)
+        return directions.std(1, correction=0).mean() * directions.shape[-1] ** 0.5
 
 
 class Encoder(nn.Module):
