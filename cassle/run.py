@@ -19,6 +19,7 @@ from cassle.evaluation.matrix import average, forgetting, forward_transfer
 from cassle.experiment import Experiment
 from cassle.randomness import key, seeded
 from cassle.record import Record
+from cassle.registry import load
 from cassle.training import checkpoint
 from cassle.training.learner import Learner
 from cassle.training.log import Log, Progress
@@ -71,6 +72,7 @@ class Course:
         self.columns = columns(experiment.groups or experiment.stream, self.dataset)
         if short := next((task for task in self.tasks if len(task) < experiment.batch_size), None):
             raise UserError(f"batch_size is {experiment.batch_size}, but task {short.number} has only {len(short)} images")
+        self._check_method()
         self.probes = {probe.name: probe.build() for probe in experiment.probes}
         with seeded(key(experiment.seed, "method")):
             method = experiment.method.build(experiment.backbone.build())
@@ -80,6 +82,16 @@ class Course:
         self.learner = self._placed(Learner(method, strategy, augment, self.precision))
         self.scores: dict[str, dict[str, list]] = {}
         self.ranks: list[float] = []
+
+    def _check_method(self) -> None:
+        """What a method needs of the data and of the views."""
+        method = self.experiment.method
+        if self.experiment.batch_size < 2:
+            raise UserError("batch_size: an image alone has nothing to be compared with; 2 at least")
+        if len(self.experiment.views) > 2 and not load(method.room, method.name, "method").multicrop:
+            raise UserError(f"views: {method.name} compares two, got {len(self.experiment.views)}")
+        if (classes := method.settings.get("classes")) and classes < len(self.dataset.classes):
+            raise UserError(f"method.classes is {classes}, but {self.dataset.name} has {len(self.dataset.classes)}")
 
     def go(self, stop: StopSignal, until: int | None) -> dict[str, dict]:
         """From the newest checkpoint to the end of the stream."""

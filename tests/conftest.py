@@ -54,6 +54,7 @@ SMALL = {
     "simsiam": {"projector": [16, 16, 8], "predictor": 8},
     "mocov2plus": {"projector": [16, 8], "queue": 64},
     "nnclr": {"projector": [16, 16, 8], "predictor": 16, "queue": 64},
+    "ressl": {"projector": [16, 8], "queue": 64},
     "swav": {"projector": [16, 8], "prototypes": 12, "queue": 32, "queue_from": 1, "freeze": 0},
     "deepclusterv2": {"projector": [16, 8], "prototypes": [5, 7]},
     "dino": {"projector": [16, 16, 8], "prototypes": 12, "freeze": 0},

@@ -68,7 +68,7 @@ def test_a_toy_set_is_overfitted(name, small, tiny):
     torch.manual_seed(0)
     tints, textures = torch.rand(12, 3, 1, 1), torch.rand(12, 1, 16, 16) > 0.5
     images = (255 * (0.2 + 0.6 * tints) * (0.5 + 0.5 * textures)).to(torch.uint8)
-    size = {"momentum": (0.9, 0.9)} if name in ("byol", "dino", "mocov2plus") else {}
+    size = {"momentum": (0.9, 0.9)} if name in ("byol", "dino", "mocov2plus", "ressl") else {}
     size |= {"invariance": 1.0, "variance": 1.0, "covariance": 0.04} if name == "vicreg" else {}  # its weights, for this learning rate
     method = made(name, small, **size).float()
     method.begin_task(Task(0, torch.arange(12)))
