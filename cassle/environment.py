@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import signal
 import threading
 import time
@@ -25,6 +26,15 @@ def describe(device: torch.device) -> dict[str, object]:
         "system": platform.platform(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def peak_memory(device: torch.device) -> int:
+    """Bytes: on the GPU since the last call, on a CPU of the whole process since its start."""
+    if device.type == "cuda":
+        peak = torch.cuda.max_memory_allocated(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        return peak
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 class StopSignal:

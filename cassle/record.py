@@ -14,7 +14,7 @@ from cassle.experiment import Experiment
 
 
 class Record:
-    """`experiment.toml  environment.json  metrics.jsonl  accuracy.json  health.json  task0.safetensors ...  last/  log.txt`"""
+    """`experiment.toml  environment.json  metrics.jsonl  accuracy.json  health.json  cost.json  task0.safetensors ...  last/  log.txt`"""
 
     def __init__(self, path: Path | str):
         self.path = Path(path)
@@ -37,6 +37,11 @@ class Record:
     def health(self) -> dict[str, list[float]]:
         """`rankme`: the effective rank of the test features, with random weights and after each task."""
         return json.loads((self.path / "health.json").read_text("utf-8"))
+
+    def cost(self) -> list[dict]:
+        """By task: seconds and steps of training, the peak of memory, and what the strategy stored; none in old records."""
+        path = self.path / "cost.json"
+        return json.loads(path.read_text("utf-8"))["tasks"] if path.is_file() else []
 
     def metrics(self) -> list[dict]:
         return [json.loads(line) for line in (self.path / "metrics.jsonl").read_text("utf-8").splitlines()]

@@ -11,7 +11,7 @@ from cassle.augment.views import Augment
 from cassle.clock import Clock
 from cassle.data.batches import Batches
 from cassle.data.dataset import columns, cut
-from cassle.environment import StopSignal, describe
+from cassle.environment import StopSignal, describe, peak_memory
 from cassle.errors import UserError
 from cassle.evaluation.features import Encoded
 from cassle.evaluation.health import rankme
@@ -82,6 +82,7 @@ class Course:
         self.learner = self._placed(Learner(method, strategy, augment, self.precision))
         self.scores: dict[str, dict[str, list]] = {}
         self.ranks: list[float] = []
+        self.costs: list[dict[str, float]] = []
 
     def _check_method(self) -> None:
         """What a method needs of the data and of the views."""
@@ -101,7 +102,7 @@ class Course:
         self.log.say(f"goes on after {found.path.name}" if found else "begins")
         self.record.put("environment.json", describe(self.device))
         if found:
-            self.scores, self.ranks = facts["scores"], facts["ranks"]
+            self.scores, self.ranks, self.costs = facts["scores"], facts["ranks"], facts["costs"]
         else:
             self._tell("random weights", 0)
             self.scores = {name: {"A": [], "R": row} for name, row in self._rows().items()}
@@ -140,6 +141,8 @@ class Course:
             found.restore(self.learner, optimizer)
         self.learner.train()
         before = [clock.step, time.monotonic()]
+        if len(self.costs) <= task.number:
+            self.costs.append({"seconds": 0.0, "steps": 0, "peak_bytes": 0, "stored_bytes": 0})
 
         def report(means: dict[str, float]) -> None:
             if not math.isfinite(means["loss"]):
@@ -151,14 +154,23 @@ class Course:
             self.log.row(task=task.number, step=clock.step, epoch=clock.step / clock.epoch_steps, lr=rate, **means)
             now = time.monotonic()
             speed = (clock.step - before[0]) * settings.batch_size / max(now - before[1], 1e-9)
+            self._count(task, clock.step - before[0], now - before[1])
             before[:] = clock.step, now
             self._tell("training", task.number, clock, means["loss"], speed)
             if not clock.done and (self.stop.asked or now - self.saved > self.save_every):
                 self._save(task, optimizer, step=clock.step, finished=False)
                 self._heed_stop(f"task {task.number}, step {clock.step}")
+                before[1] = time.monotonic()
 
         train(self.learner, optimizer, rates, batches, clock, report)
         self.learner.strategy.end_task(task, self.learner.method, self._again(batches, clock))
+
+    def _count(self, task: Task, steps: int, seconds: float) -> None:
+        """What training has cost so far."""
+        cost, state = self.costs[task.number], self.learner.strategy.state_dict().values()
+        cost["seconds"], cost["steps"] = cost["seconds"] + seconds, cost["steps"] + steps
+        cost["peak_bytes"] = max(cost["peak_bytes"], peak_memory(self.device))
+        cost["stored_bytes"] = sum(tensor.nbytes for tensor in state)
 
     def _judge(self, task: Task) -> None:
         """One more row of every accuracy matrix; then the task is finished, in one stroke."""
@@ -169,6 +181,7 @@ class Course:
         checkpoint.write_tensors(self.record.encoder(task.number), state)
         self.record.put("accuracy.json", self.accuracy())
         self.record.put("health.json", {"rankme": self.ranks})
+        self.record.put("cost.json", {"tasks": self.costs})
         self._save(task, None, finished=True)
         if task.number + 1 < len(self.tasks):
             self._heed_stop(f"the end of task {task.number}")
@@ -192,7 +205,7 @@ class Course:
         return {name: probe.row(encoded, self.columns) for name, probe in self.probes.items()}
 
     def _save(self, task: Task, optimizer: torch.optim.Optimizer | None, **facts: object) -> None:
-        facts |= {"task": task.number, "scores": self.scores, "ranks": self.ranks, "metrics": self.log.commit()}
+        facts |= {"task": task.number, "scores": self.scores, "ranks": self.ranks, "costs": self.costs, "metrics": self.log.commit()}
         checkpoint.save(self.record.last, checkpoint.flat(self.learner, optimizer), facts)
         self.saved = time.monotonic()
 

@@ -45,7 +45,7 @@ def whole(tmp_path_factory, tiny):
 def test_a_run_leaves_what_it_promises(whole, tiny):
     record = Record(whole["cassle"])
     names = {path.name for path in record.path.iterdir()} - {".lock"}
-    assert names == {*RESULTS, "environment.json", "last", "log.txt"}
+    assert names == {*RESULTS, "cost.json", "environment.json", "last", "log.txt"}
     assert record.experiment() == tiny() and record.environment()["torch"] == torch.__version__
     assert [row["step"] for row in record.metrics() if row["task"] == 1] == [10, 12]
     assert all(row["keep"] == 0 for row in record.metrics() if row["task"] == 0)

@@ -9,6 +9,7 @@ from cassle import __version__
 from cassle.disk import write
 from cassle.errors import UserError
 from cassle.reports import charts, pictures, sight, words
+from cassle.reports.cost import costs, percent
 from cassle.reports.story import Story, families, gather
 from cassle.reports.svg import COLOURS, again
 from cassle.reports.table import rows
@@ -50,6 +51,8 @@ def rendered(stories: Sequence[Story], date: str) -> str:
         heats=[(probe, _heat(_judged(stories, probe), probe)) for probe in probes],
         losses=charts.losses(stories),
         health=charts.health(stories),
+        costs=[(story, cost) for story, cost in zip(stories, costs([s.record for s in stories])) if cost.step],
+        percent=percent,
         near=sight.NEAR,
         few=sight.FEW,
         toml=(stories[0].record.path / "experiment.toml").read_text("utf-8"),

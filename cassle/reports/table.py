@@ -6,22 +6,29 @@ from rich.console import Console
 from rich.table import Table
 
 from cassle.record import Record
+from cassle.reports.cost import costs, percent
 
 MEASURES = {"A": "average", "F": "forgetting", "FT": "forward_transfer"}
 
 
-def rows(records: Sequence[Record]) -> list[list[str]]:
-    """A header, a row a run, and a last row for random weights, which every run measures before it begins."""
+def rows(records: Sequence[Record], *, cost: bool = False) -> list[list[str]]:
+    """A header, a row a run, and a last row for random weights, which every run measures before it begins.
+
+    With `cost`, and fine-tuning among the runs, a last column says what each step takes over fine-tuning's.
+    """
     accuracies = [record.accuracy() for record in records]
     columns = [(probe, short) for n, probe in enumerate(accuracies[0]) for short in MEASURES if n == 0 or short != "FT"]
     runs = [[record.path.name, *(_number(a[p][MEASURES[m]]) for p, m in columns)] for record, a in zip(records, accuracies)]
     random = [["random weights", *(_number(sum(a[p]["R"]) / len(a[p]["R"])) if m == "A" else "" for p, m in columns)] for a in accuracies]
-    return [["", *(f"{probe} {short}" for probe, short in columns)], *runs, *(list(row) for row in dict.fromkeys(map(tuple, random)))]
+    table = [["", *(f"{probe} {short}" for probe, short in columns)], *runs, *(list(row) for row in dict.fromkeys(map(tuple, random)))]
+    if cost and any(over := [percent(c.over) for c in costs(records)]):
+        table = [row + [last] for row, last in zip(table, ["time over finetune", *over, *[""] * len(random)])]
+    return table
 
 
 def printed(records: Sequence[Record], console: Console | None = None) -> None:
     """To the terminal, in percent."""
-    header, *body = rows(records)
+    header, *body = rows(records, cost=True)
     table = Table(*header)
     for row in body:
         table.add_row(*row)
