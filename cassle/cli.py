@@ -11,7 +11,7 @@ import typer
 from cassle import __version__, registry
 from cassle.config import merge, override
 from cassle.errors import UserError
-from cassle.experiment import Experiment, presets
+from cassle.experiment import Experiment, grid, presets
 from cassle.record import Record
 
 app = typer.Typer(
@@ -37,7 +37,7 @@ def train(
     save_every: SaveEvery = 60.0,
     jobs: Jobs = None,
 ) -> None:
-    """Learn a stream; killed or stopped, the same command continues. KEY=A,B runs both, side by side."""
+    """Learn a stream; killed or stopped, the same command continues. KEY=A,B runs both, side by side; KEY=grid what the preset would try."""
     experiments = _experiments(preset, changes or [])
     if len(experiments) == 1:
         experiment = next(iter(experiments.values()))
@@ -117,7 +117,8 @@ def main() -> None:
 
 def _experiments(preset: str, changes: list[str]) -> dict[str, Experiment]:
     """One experiment, or one for every combination where a value is a list of alternatives."""
-    choices = [[(value, override(change)) for value, change in _alternatives(text)] for text in changes]
+    strategy = next((text.partition("=")[2] for text in reversed(changes) if text.startswith("strategy=")), "finetune")
+    choices = [[(value, override(change)) for value, change in _alternatives(text, preset, strategy)] for text in changes]
     several = [len(options) > 1 for options in choices]
     found = {}
     for combination in itertools.product(*choices):
@@ -125,15 +126,33 @@ def _experiments(preset: str, changes: list[str]) -> dict[str, Experiment]:
         for _, change in combination:
             tree = merge(tree, change)
         name = "-".join(value for (value, _), varies in zip(combination, several) if varies) or "run"
-        found[re.sub(r"[^\w.+-]+", "_", name)] = Experiment.preset(preset, tree)
+        found[re.sub(r"[^\w.+-]+", "_", name).strip("_")] = Experiment.preset(preset, tree)
     return found
 
 
-def _alternatives(text: str) -> list[tuple[str, str]]:
-    """Each value after `=`, and the change that it makes: values are split at commas outside brackets and quotes."""
+def _alternatives(text: str, preset: str, strategy: str) -> list[tuple[str, str]]:
+    """Each value after `=`, and the change that it makes: values may be several, with commas between them.
+
+    `grid` stands for the values that the preset has for the strategy.
+    """
     key, equals, value = text.partition("=")
-    values = re.findall(r"(?:\[[^\]]*\]|\"[^\"]*\"|[^,\[\"])+", value)
+    if value == "grid":
+        return [(str(v), f"{key}={v}") for v in grid(preset, strategy, key)]
+    values = _split(value)
     return [(v, f"{key}={v}") for v in values] or [(value, text)]
+
+
+def _split(value: str) -> list[str]:
+    """At the commas that stand outside brackets, braces and quotes."""
+    parts, depth, quoted = [""], 0, False
+    for letter in value:
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter in "[{") - (letter in "]}")
+        if letter == "," and depth <= 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_every: float, jobs: int | None) -> list[Record]:

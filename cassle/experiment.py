@@ -84,6 +84,15 @@ class Experiment:
         return sha256(json.dumps(self.tree(), sort_keys=True).encode()).hexdigest()[:16]
 
 
+def grid(preset: str, strategy: str, key: str) -> list:
+    """The values of a strategy's setting that a preset would try."""
+    grids = getattr(import_module(f"cassle.presets.{preset}"), "GRIDS", {}) if preset in presets() else {}
+    if key not in grids.get(strategy, {}):
+        known = [f"{key} with strategy={name}" for name, keys in grids.items() for key in keys]
+        raise UserError(f"{key}=grid: {preset} has no such grid for {strategy}{registry.suggest(key, known) if known else ''}")
+    return grids[strategy][key]
+
+
 def presets() -> list[str]:
     """The names of all presets."""
     return sorted(path.stem for path in (registry.HERE / "presets").glob("[a-z]*.py"))

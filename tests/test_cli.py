@@ -25,6 +25,7 @@ def cassle(*words, **environment):
     (["show", "demo", "stream=calss_incremental"], "did you mean 'class_incremental'?"),
     (["train", "demo", "--out", "/dev/null/run"], "/dev/null/run cannot be written: /dev/null is not a folder"),
     (["train", "demo", "strategy=finetune,cassel", "--out", "runs/x"], "did you mean 'cassle'?"),
+    (["train", "demo", "strategy=cassle", "strategy.weight=grid"], "strategy.weight=grid: demo has no such grid for cassle"),
     (["list", "colours"], "colours"),
     (["tarin"], "tarin"),
     (["train"], "preset"),
@@ -52,6 +53,16 @@ def test_show_is_a_preset_that_can_be_run_from(tmp_path):
     done = cassle("show", "demo", "method=byol", "steps=7")
     (tmp_path / "mine.toml").write_text(done.stdout)
     assert Experiment.preset(str(tmp_path / "mine.toml")) == Experiment.preset("demo", {"method": "byol", "steps": 7})
+
+
+def test_several_values_make_several_experiments():
+    from cassle.cli import _experiments
+
+    assert list(_experiments("demo", ["method=simclr,byol", "seed=1,2"])) == ["simclr-1", "simclr-2", "byol-1", "byol-2"]
+    assert list(_experiments("demo", ["stream={name=\"class_incremental\", tasks=2}", "seed=3"])) == ["run"]
+    two = _experiments("demo", ['strategy={name="cassle",weight=2},finetune', "data.sets=[\"scenes\",\"glyphs\"]"])
+    assert list(two) == ["name_cassle_weight_2", "finetune"] and two["name_cassle_weight_2"].strategy.settings["weight"] == 2
+    assert list(_experiments("demo", ["strategy=ewc", "strategy.weight=grid"])) == ["1000.0", "10000.0", "100000.0"]
 
 
 def test_help_is_there_for_every_command():

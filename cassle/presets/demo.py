@@ -35,6 +35,15 @@ METHODS = {
     "wmse": {"method": {"name": "wmse", "projector": [256, 32]}},
 }
 """Every method's heads and queues, as small as the images."""
+GRIDS = {
+    "pod": {"strategy.weight": [0.1, 0.3, 1.0, 3.0, 10.0]},
+    "less_forget": {"strategy.weight": [0.3, 1.0, 3.0, 10.0, 30.0]},
+    "ewc": {"strategy.weight": [1e3, 1e4, 1e5]},
+    "er": {"strategy.batch": [32, 64, 128]},
+    "der": {"strategy.batch": [32, 64, 128]},
+    "ccssl": {"strategy.batch": [32, 64, 128]},
+}
+"""What `strategy.weight=grid` tries: as many values as the paper's authors tried of each (they do not say which)."""
 ENTRIES = {
     "finetune": {"strategy": "finetune"},
     "cassle": {"strategy": {"name": "cassle", "hidden": 256}},

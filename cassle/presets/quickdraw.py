@@ -6,4 +6,4 @@ Little is forgotten at this length: see `benchmarks/streams.md`.
 from cassle.presets import demo
 
 PRESET = demo.PRESET | {"data": "quickdraw", "stream": {"name": "class_incremental", "tasks": 5}}
-METHODS = demo.METHODS
+METHODS, GRIDS = demo.METHODS, demo.GRIDS
