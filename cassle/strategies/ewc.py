@@ -41,7 +41,7 @@ class EWC(Strategy):
             self.fisher = torch.zeros_like(self.anchor)
 
     def penalty(self, now: Embedding, batch: Batch, method: Method) -> Scalar:
-        if not self.anchored:
+        if not (self.anchored and self.weight):
             return super().penalty(now, batch, method)
         moved = flat(list(method.encoder.parameters())) - self.anchor
         return self.weight / 2 * (self.fisher * moved.square()).sum()
