@@ -117,7 +117,7 @@ def test_killed_in_the_middle_of_a_task_is_uninterrupted(how, changes, tmp_path,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["er", "der", "lump", "ewc", "ccssl"])
+@pytest.mark.parametrize("strategy", ["er", "ewc"])
 def test_a_memory_or_what_mattered_survives_a_kill(strategy, tmp_path, tiny):
     test_killed_in_the_middle_of_a_task_is_uninterrupted(signal.SIGKILL, {"strategy": strategy}, tmp_path, tiny)
 

@@ -110,7 +110,7 @@ def lived(tiny, tmp_path_factory):
             life.walk()
             after = {"before_end": life.state(life.learner.method), "pixels": life.course.dataset.train.images.pixels.clone()}
             life.end()
-            after["first"] = life.state(life.learner.method)
+            after |= {"first": life.state(life.learner.method), "trace": life.state(life.learner.strategy)}
             life.begin(1)
             past = kept(life.learner.strategy)
             before = [t.clone() for t in past]
@@ -135,6 +135,25 @@ pairs = pytest.mark.parametrize(("method", "strategy"), [(m, s) for s in STRATEG
 def test_the_first_task_is_fine_tuning_bit_for_bit_and_its_end_leaves_the_method_alone(method, strategy, lived):
     ours, theirs = lived(method, strategy), lived(method, "finetune")
     assert same(ours["before_end"], theirs["before_end"]) and same(ours["first"], ours["before_end"])
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_it_shares_its_first_task_with_others_if_that_leaves_no_trace_in_it(strategy, lived):
+    indifferent = registry.load("strategies", strategy, "").indifferent_to_the_first_task()
+    assert indifferent == (not lived("simclr", strategy)["trace"])
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_in_half_precision_its_price_is_still_float32_and_nearly_the_same(strategy, tiny, tmp_path):
+    kept = []
+    for precision in ("float32", "bfloat16"):
+        life = Life(tiny, tmp_path, "simclr", strategy).first()
+        life.begin(1)
+        life.walk(1)
+        life.learner.precision = getattr(torch, precision)
+        kept.append(life.learner(life.batches(life.clock)).keep)
+    assert kept[1].dtype == torch.float32 and kept[1].isfinite()
+    assert float(kept[1].detach()) == pytest.approx(float(kept[0].detach()), rel=0.1, abs=1e-3)
 
 
 @pairs

@@ -39,7 +39,7 @@ def test_it_is_algorithm_r_with_the_last_newcomer_to_a_place_staying():
 
 
 def test_it_is_uniform_over_all_that_was_offered():
-    images, capacity, runs = 40, 8, 1000
+    images, capacity, runs = 40, 8, 500
     counts = torch.zeros(images, dtype=torch.float64)
     for seed in range(runs):
         memory = Reservoir(capacity, (2, 2))
