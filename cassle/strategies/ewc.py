@@ -25,10 +25,10 @@ class EWC(Strategy):
     directions, that is smaller by about the batch's size: w hangs on it.
 
     Args:
-        weight: w; the paper tried three and does not say which.
+        weight: w; the paper tried three and does not say which. This one makes a tenth of a nat of the price on the small networks here.
     """
 
-    def __init__(self, *, weight: Weight = 100.0):
+    def __init__(self, *, weight: Weight = 10000.0):
         super().__init__()
         self.weight, self.anchored = weight, False
         self.register_buffer("anchor", None)
