@@ -49,7 +49,7 @@ def train(
 
 @app.command()
 def demo(out: Annotated[Path, typer.Option("--out")] = Path("runs/demo"), device: Device = "auto", save_every: SaveEvery = 60.0) -> None:
-    """Fine-tuning, CaSSLe and joint training on images that ship with the package; then a page with what came out."""
+    """Fine-tuning and CaSSLe on images that ship with the package; then a page with what came out."""
     from cassle.presets.demo import ENTRIES
 
     records = _learn({name: Experiment.preset("demo", change) for name, change in ENTRIES.items()}, out, device, save_every, None)
@@ -66,11 +66,14 @@ def report(
 
 
 @app.command("list")
-def list_(what: Annotated[Literal["methods", "strategies", "datasets", "presets"], typer.Argument()]) -> None:
+def list_(
+    what: Annotated[Literal["methods", "strategies", "datasets", "presets"], typer.Argument()],
+    markdown: Annotated[bool, typer.Option("--markdown", help="As a table.")] = False,
+) -> None:
     """What there is to choose from."""
     room = "data" if what == "datasets" else what
     for name in presets() if what == "presets" else registry.names(room):
-        print(f"{name:22}{registry.summary(room, name)}")
+        print(f"| `{name}` | {registry.summary(room, name)} |" if markdown else f"{name:22}{registry.summary(room, name)}")
 
 
 @app.command()

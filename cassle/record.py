@@ -14,7 +14,7 @@ from cassle.experiment import Experiment
 
 
 class Record:
-    """`experiment.toml  environment.json  metrics.jsonl  accuracy.json  task0.safetensors ...  last/  log.txt`"""
+    """`experiment.toml  environment.json  metrics.jsonl  accuracy.json  health.json  task0.safetensors ...  last/  log.txt`"""
 
     def __init__(self, path: Path | str):
         self.path = Path(path)
@@ -33,6 +33,10 @@ class Record:
 
     def accuracy(self) -> dict[str, dict]:
         return json.loads((self.path / "accuracy.json").read_text("utf-8"))
+
+    def health(self) -> dict[str, list[float]]:
+        """`rankme`: the effective rank of the test features, with random weights and after each task."""
+        return json.loads((self.path / "health.json").read_text("utf-8"))
 
     def metrics(self) -> list[dict]:
         return [json.loads(line) for line in (self.path / "metrics.jsonl").read_text("utf-8").splitlines()]

@@ -15,10 +15,12 @@ from cassle.data.dataset import columns, cut
 from cassle.environment import StopSignal, describe
 from cassle.errors import UserError
 from cassle.evaluation.features import Encoded
+from cassle.evaluation.health import rankme
 from cassle.evaluation.matrix import average, forgetting, forward_transfer
 from cassle.experiment import Experiment
 from cassle.randomness import key, seeded
 from cassle.record import Record
+from cassle.registry import load
 from cassle.training import checkpoint
 from cassle.training.learner import Learner
 from cassle.training.log import Log, Progress
@@ -71,6 +73,7 @@ class Course:
         self.columns = columns(experiment.groups or experiment.stream, self.dataset)
         if short := next((task for task in self.tasks if len(task) < experiment.batch_size), None):
             raise UserError(f"batch_size is {experiment.batch_size}, but task {short.number} has only {len(short)} images")
+        self._check_method()
         self.probes = {probe.name: probe.build() for probe in experiment.probes}
         with seeded(key(experiment.seed, "method")):
             method = experiment.method.build(experiment.backbone.build())
@@ -79,6 +82,17 @@ class Course:
         augment = Augment(tuple(view.build() for view in experiment.views), self.dataset.mean, self.dataset.std)
         self.learner = self._placed(Learner(method, strategy, augment, self.precision))
         self.scores: dict[str, dict[str, list]] = {}
+        self.ranks: list[float] = []
+
+    def _check_method(self) -> None:
+        """What a method needs of the data and of the views."""
+        method = self.experiment.method
+        if self.experiment.batch_size < 2:
+            raise UserError("batch_size: an image alone has nothing to be compared with; 2 at least")
+        if len(self.experiment.views) > 2 and not load(method.room, method.name, "method").multicrop:
+            raise UserError(f"views: {method.name} compares two, got {len(self.experiment.views)}")
+        if (classes := method.settings.get("classes")) and classes < len(self.dataset.classes):
+            raise UserError(f"method.classes is {classes}, but {self.dataset.name} has {len(self.dataset.classes)}")
 
     def go(self, stop: StopSignal, until: int | None) -> dict[str, dict]:
         """From the newest checkpoint to the end of the stream."""
@@ -88,7 +102,7 @@ class Course:
         self.log.say(f"goes on after {found.path.name}" if found else "begins")
         self.record.put("environment.json", describe(self.device))
         if found:
-            self.scores = facts["scores"]
+            self.scores, self.ranks = facts["scores"], facts["ranks"]
         else:
             self._tell("random weights", 0)
             self.scores = {name: {"A": [], "R": row} for name, row in self._rows().items()}
@@ -155,6 +169,7 @@ class Course:
         state = self.learner.method.encoder.state_dict()
         checkpoint.write_tensors(self.record.encoder(task.number), state)
         self.record.put("accuracy.json", self.accuracy())
+        self.record.put("health.json", {"rankme": self.ranks})
         self._save(task, None, finished=True)
         if task.number + 1 < len(self.tasks):
             self._heed_stop(f"the end of task {task.number}")
@@ -175,10 +190,11 @@ class Course:
 
     def _rows(self) -> dict[str, list[float]]:
         encoded = Encoded(self.learner.method.encoder.backbone, self.dataset, self.precision)
+        self.ranks.append(rankme(encoded.test))
         return {name: probe.row(encoded, self.columns) for name, probe in self.probes.items()}
 
     def _save(self, task: Task, optimizer: torch.optim.Optimizer | None, **facts: object) -> None:
-        facts |= {"task": task.number, "scores": self.scores, "metrics": self.log.commit()}
+        facts |= {"task": task.number, "scores": self.scores, "ranks": self.ranks, "metrics": self.log.commit()}
         checkpoint.save(self.record.last, checkpoint.flat(self.learner, optimizer), facts)
         self.saved = time.monotonic()
 

@@ -45,6 +45,31 @@ TINY = {
 }
 
 
+SMALL = {
+    "simclr": {"projector": [16, 8]},
+    "supcon": {"projector": [16, 8]},
+    "barlow_twins": {"projector": [16, 16, 8]},
+    "vicreg": {"projector": [16, 16, 8]},
+    "byol": {"projector": [16, 8], "predictor": 16},
+    "simsiam": {"projector": [16, 16, 8], "predictor": 8},
+    "mocov2plus": {"projector": [16, 8], "queue": 64},
+    "nnclr": {"projector": [16, 16, 8], "predictor": 16, "queue": 64},
+    "ressl": {"projector": [16, 8], "queue": 64},
+    "swav": {"projector": [16, 8], "prototypes": 12, "queue": 32, "queue_from": 1, "freeze": 0},
+    "deepclusterv2": {"projector": [16, 8], "prototypes": [5, 7]},
+    "dino": {"projector": [16, 16, 8], "prototypes": 12, "freeze": 0},
+    "wmse": {"projector": [16, 4], "size": 8},
+    "supervised": {"classes": 118},
+}
+"""Each method, small enough for a test of seconds."""
+
+
+@pytest.fixture(scope="session")
+def small():
+    """A method by name, small."""
+    return lambda name: {"method": {"name": name} | SMALL.get(name, {})}
+
+
 @pytest.fixture(scope="session")
 def tiny():
     """Makes an experiment of seconds, with changes over it."""

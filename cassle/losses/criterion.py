@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from cassle.distributed import gathered
@@ -42,7 +43,7 @@ def swap(z: Views) -> Views:
     return z.roll(1, 0)
 
 
-def crossed(z: Views, target: Views) -> tuple[Views, Views]:
+def crossed(z: Views, target: Float[Tensor, "large batch code"]) -> tuple[Float[Tensor, "pair batch dim"], Float[Tensor, "pair batch code"]]:
     """Every view beside every target but its own: with two of each, z and swap(target).
 
     With more views than targets, all of them predict the few: how multi-crop is meant (Caron et al., 2020, Eq. 3).

@@ -52,7 +52,7 @@ class Prototypes(Criterion):
         predicted = torch.cat([part.log_softmax(-1) for part in self._groups((student or self).scores(z))], dim=-1)
         return -(codes * predicted).sum(-1).mean() / len(self.counts)
 
-    def _groups(self, scores: Scores) -> tuple[Scores, ...]:
+    def _groups(self, scores: Scores) -> tuple[Float[Tensor, "view batch _"], ...]:
         return (scores / self.temperature).split(self.counts, dim=-1)
 
 

@@ -16,6 +16,8 @@ class Method(nn.Module, ABC):
     It does not know that it is being taught continually.
     """
 
+    labelled = False
+    """Whether it is told the labels."""
     multicrop = False
     """Whether it can use more views than two: small crops, which predict the first two and are predicted by none."""
 

@@ -14,8 +14,8 @@ class SimSiam(Method):
     """L = -E_i cos(h(z_i), stop(z_i')),   z_i' the other view of z_i"""
 
     def __init__(self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 2048, 2048), predictor: Count = 512):
-        super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, last_norm=True)), Cosine())
-        self.h = mlp(self.encoder.dim, predictor, self.encoder.dim)
+        super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, bias=False, last_norm=True)), Cosine())
+        self.h = mlp(self.encoder.dim, predictor, self.encoder.dim, bias=False)
 
     def loss(self, now: Embedding, batch: Batch) -> Scalar:
         return self.criterion(self.h(now.z), swap(now.z).detach()) / 2 - 1

@@ -18,6 +18,8 @@ class SupCon(Method):
     # paper != code: its T is .1, but the published code distils it with .2: `strategy.criterion={name="info_nce", temperature=0.2}`.
     """
 
+    labelled = True
+
     def __init__(
         self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 128), temperature: Positive = 0.1, local: bool = False
     ):

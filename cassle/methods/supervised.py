@@ -16,6 +16,8 @@ class Supervised(Method):
     There is no projector: z is f, and distillation keeps its direction.
     """
 
+    labelled = True
+
     def __init__(self, backbone: nn.Module, *, classes: Count):
         super().__init__(Encoder(backbone, nn.Identity()), Cosine())
         self.classifier = nn.Linear(backbone.dim, classes)

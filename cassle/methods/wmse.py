@@ -10,7 +10,7 @@ from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
 from cassle.networks.heads import mlp
 from cassle.randomness import fold
-from cassle.typing import Batch, Scalar
+from cassle.typing import Batch, Scalar, full
 
 
 class WMSE(Method):
@@ -34,11 +34,11 @@ class WMSE(Method):
         self.size, self.rounds = size, rounds
 
     def loss(self, now: Embedding, batch: Batch) -> Scalar:
-        z, index = gathered(now.z, 1), gathered(batch.index)
+        z, index = gathered(full(now.z), 1), gathered(batch.index)
         size = min(self.size, len(index))
         total = 0
         for number in range(self.rounds):
             order = fold(fold(batch.key, torch.full_like(batch.key, number)), index).argsort()[: len(index) // size * size]
-            slices = z[:, order].unflatten(1, (-1, size))
-            total = total + self.criterion.forward(slices.flatten(0, 1), swap(slices).flatten(0, 1))
+            slices, others = (x[:, order].unflatten(1, (-1, size)).flatten(0, 1) for x in (z, swap(z)))
+            total = total + self.criterion.forward(slices, others)
         return total / self.rounds

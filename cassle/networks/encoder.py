@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from cassle.networks.heads import Head
-from cassle.typing import Maps, Pixels, Views
+from cassle.typing import Maps, Pixels, Scalar, Views, full
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,15 @@ class Embedding:
     z: Views
     maps: tuple[tuple[Maps, ...], ...] = ()
     """By view, then by stage of the backbone: what it computed on its way to f, if asked for."""
+
+    @property
+    def spread(self) -> Scalar:
+        """How much the directions of z differ over the batch: about 1 if they point everywhere, 0 if collapsed into one.
+
+        The mean standard deviation of the normalised embeddings' dimensions, times sqrt(dim).
+        """
+        directions = F.normalize(full(self.z.detach()), dim=-1)
+        return directions.std(1, correction=0).mean() * directions.shape[-1] ** 0.5
 
 
 class Encoder(nn.Module):
@@ -40,11 +49,7 @@ class Encoder(nn.Module):
         return outputs[-1] if outputs else self.backbone.dim
 
     def forward(self, views: Sequence[Pixels], *, maps: bool = False) -> Embedding:
-        features, kept = [], []
-        for x in views:  # one at a time: see Head
-            stages = self.backbone.stages(x)
-            features.append(stages[-1].mean((2, 3)))
-            kept.append(stages if maps else ())
-        f = torch.stack(features)
+        stages = tuple(self.backbone.stages(x) for x in views) if maps else ()
+        f = torch.stack([s[-1].mean((2, 3)) for s in stages] or [self.backbone(x) for x in views])  # one view at a time: see Head
         z = self.projector(f)
-        return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, tuple(kept))
+        return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, stages)

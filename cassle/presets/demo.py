@@ -22,7 +22,19 @@ PRESET = {
 METHODS = {
     "barlow_twins": {"method": {"name": "barlow_twins", "projector": [256, 256, 256]}},
     "byol": {"method": {"name": "byol", "projector": [256, 64], "predictor": 256}},
+    "deepclusterv2": {"method": {"name": "deepclusterv2", "projector": [256, 64], "prototypes": [100, 100]}},
+    "dino": {"method": {"name": "dino", "projector": [256, 256, 64], "prototypes": 256, "warmup": 5, "momentum": [0.99, 1.0]}},
+    "mocov2plus": {"method": {"name": "mocov2plus", "projector": [256, 64], "queue": 4096}},
+    "nnclr": {"method": {"name": "nnclr", "projector": [256, 256, 64], "predictor": 256, "queue": 4096}},
+    "ressl": {"method": {"name": "ressl", "projector": [256, 64], "queue": 4096}},
+    "simsiam": {"method": {"name": "simsiam", "projector": [256, 256, 256], "predictor": 64}},
+    "supcon": {"method": {"name": "supcon", "projector": [256, 64]}},
+    "supervised": {"method": {"name": "supervised", "classes": 300}},
+    "swav": {"method": {"name": "swav", "projector": [256, 64], "prototypes": 100, "queue": 512, "queue_from": 5, "freeze": 1}},
+    "vicreg": {"method": {"name": "vicreg", "projector": [256, 256, 256]}},
+    "wmse": {"method": {"name": "wmse", "projector": [256, 32]}},
 }
+"""Every method's heads and queues, as small as the images."""
 ENTRIES = {
     "finetune": {"strategy": "finetune"},
     "cassle": {"strategy": {"name": "cassle", "hidden": 256}},

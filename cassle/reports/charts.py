@@ -53,6 +53,18 @@ def losses(stories: Sequence[Story]) -> list[tuple[str, str]]:
     return charts + [(name, _loss(family, "keep")) for name, family in zip(names, keeping)]
 
 
+def health(stories: Sequence[Story]) -> list[tuple[str, str]]:
+    """Whether anything collapsed: how far the embeddings spread in each step, and how many dimensions the features use."""
+    spread = families([s for s in stories if any("spread" in row for row in s.metrics)], lambda s: str(s.tree["method"]))
+    charts = [(f"Spread of {family[0].tree['method']['name']}’s embeddings", _loss(family, "spread")) for family in spread]
+    for family in families([s for s in stories if s.ranks], lambda s: s.judged_by):
+        tasks = max(family, key=lambda s: s.tasks).task_names
+        lines = [_line(s, s.ranks[1:], len(tasks)) for s in family if len(s.ranks) > 1]
+        random = [sum(s.ranks[0] for s in family) / len(family)] * len(tasks)
+        charts.append(("Effective rank of the features", curves([*lines, _random(random)], tasks=tasks, span=2.0)))
+    return charts
+
+
 def _line(story: Story, values: Sequence[float], tasks: int, learned: int | None = None) -> Line:
     """A run's curve; the level of a run that learned everything at once; a dot to stand out where a task was `learned`."""
     if not story.continual and tasks > 1:

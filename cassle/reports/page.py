@@ -49,6 +49,7 @@ def rendered(stories: Sequence[Story], date: str) -> str:
         by_task=[(probe, charts.by_task(_judged(stories, probe), probe)) for probe in probes],
         heats=[(probe, _heat(_judged(stories, probe), probe)) for probe in probes],
         losses=charts.losses(stories),
+        health=charts.health(stories),
         near=sight.NEAR,
         few=sight.FEW,
         toml=(stories[0].record.path / "experiment.toml").read_text("utf-8"),

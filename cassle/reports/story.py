@@ -104,6 +104,11 @@ class Story:
         return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
     @cached_property
+    def ranks(self) -> list[float]:
+        """The effective rank of the features, with random weights and after each task."""
+        return self.record.health()["rankme"] if (self.record.path / "health.json").is_file() else []
+
+    @cached_property
     def environment(self) -> Tree:
         return self.record.environment() if (self.record.path / "environment.json").is_file() else {}
 

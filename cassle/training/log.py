@@ -15,10 +15,10 @@ class Meter:
     """Sums on the device, so that a step never waits: the host reads their means once in a while."""
 
     def __init__(self, device: torch.device | str):
-        self.sums, self.count = torch.zeros(3, dtype=torch.float64, device=device), 0
+        self.sums, self.count = torch.zeros(4, dtype=torch.float64, device=device), 0
 
     def add(self, losses: Losses) -> None:
-        self.sums += torch.stack([losses.total.detach(), losses.ssl.detach(), losses.keep.detach()])
+        self.sums += torch.stack([losses.total.detach(), losses.ssl.detach(), losses.keep.detach(), losses.now.spread])
         self.count += 1
 
     def means(self) -> dict[str, float]:
@@ -26,7 +26,7 @@ class Meter:
         values = (self.sums / max(self.count, 1)).tolist()
         self.sums.zero_()
         self.count = 0
-        return dict(zip(("loss", "ssl", "keep"), values))
+        return dict(zip(("loss", "ssl", "keep", "spread"), values))
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,114 @@
 """Criteria against the published code, against their formulas, and against what must always hold."""
 
 import math
+from copy import deepcopy
 
 import pytest
 import torch
 
-from cassle.losses import Cosine, CrossCorrelation, InfoNCE, Invariance, swap
+from torch.nn.functional import one_hot
 
-GOLDEN = {  # name: (criterion, its two differentiated inputs, what they are compared with)
-    "simclr": (lambda z, f, t: InfoNCE(t)(z, swap(z), exclude_self=True), "z"),
-    "distill.infonce": (lambda z, f, t: InfoNCE(t)(z, f), "p"),
-    "barlow": (lambda z, f, t: CrossCorrelation(5e-3, 0.1)(z, swap(z)), "z"),
-    "distill.cross_correlation": (lambda z, f, t: CrossCorrelation(5e-3, 0.1)(z, f), "p"),
-    "byol": (lambda z, f, t: 2 * Cosine()(z, swap(f)), "p"),
-    "distill.cosine": (lambda z, f, t: Cosine()(z, f), "p"),
-    "distill.invariance": (lambda z, f, t: Invariance(25.0)(z, f), "p"),
+from cassle.losses import Cosine, CrossCorrelation, InfoNCE, Invariance, Prototypes, Whitened, crossed, sinkhorn, swap
+from cassle.methods.vicreg import flatness, redundancy
+
+def given(prototypes, length=1.0):
+    """Prototypes with these directions."""
+    made = Prototypes(prototypes.shape[1], (len(prototypes),), 0.1).double()
+    made.direction.data.copy_(prototypes)
+    made.length.data.fill_(length)
+    return made
+
+
+def swav(z, g):
+    c = given(g["prototypes"])
+    students, codes = crossed(z, sinkhorn(c.scores(z).detach()))
+    return c(students, students, codes=codes)
+
+
+def dino(z, g):
+    c = given(g["prototypes"], 5.0)
+    codes = ((g["dino.teacher_logits"].unflatten(0, (2, -1)) - g["dino.center"]) / g["dino.teacher_temperature"]).softmax(-1)
+    students, codes = crossed(z, codes)
+    return c(students, students, codes=codes)
+
+
+def deepcluster(z, g):
+    c = given(g["prototypes"])
+    return c(z, z, codes=one_hot(g["deepcluster.assignment"].expand(2, -1), 30).double())
+
+
+def vicreg(z, g):
+    return Invariance(25.0)(z, swap(z)) + 25 * flatness(z) + redundancy(z)
+
+
+def student(g):
+    own = given(g["prototypes"])
+    norms = g["student_prototypes"].norm(dim=1, keepdim=True)
+    own.direction.data.copy_(g["student_prototypes"])
+    own.length.data.copy_(norms)
+    return own
+
+
+GOLDEN = {  # name: (criterion on its two differentiated inputs, what they are called)
+    "simclr": (lambda z, g: InfoNCE(0.2)(z, swap(z), exclude_self=True), "z"),
+    "supcon": (lambda z, g: InfoNCE(0.2)(z, swap(z), exclude_self=True, labels=g["labels"]), "z"),
+    "distill.infonce": (lambda p, g: InfoNCE(0.2)(p, past(g)), "p"),
+    "barlow": (lambda z, g: CrossCorrelation(5e-3, 0.1)(z, swap(z)), "z"),
+    "distill.cross_correlation": (lambda p, g: CrossCorrelation(5e-3, 0.1)(p, past(g)), "p"),
+    "byol": (lambda p, g: 2 * Cosine()(p, swap(past(g))), "p"),
+    "distill.cosine": (lambda p, g: Cosine()(p, past(g)), "p"),
+    "simsiam": (lambda p, g: Cosine()(p, swap(torch.stack([g["z1"], g["z2"]]))) / 2 - 1, "p"),
+    "vicreg": (vicreg, "z"),
+    "distill.invariance": (lambda p, g: Invariance(25.0)(p, past(g)), "p"),
+    "moco": (lambda z, g: InfoNCE(0.2)(z, swap(past(g)), negatives=swap(g["queue"])), "z"),
+    "nnclr": (lambda p, g: InfoNCE(0.2)(past(g), swap(p), one_way=True), "p"),
+    "swav": (swav, "z"),
+    "distill.prototypes.same": (lambda p, g: given(g["prototypes"])(p, past(g)), "p"),
+    "distill.prototypes.own": (lambda p, g: given(g["prototypes"])(p, past(g), student=student(g)), "p"),
+    "dino": (dino, "z"),
+    "deepclusterv2": (deepcluster, "z"),
+    "wmse_unwhitened_pair": (lambda z, g: Whitened(Cosine(), eps=0.0)(z, swap(z)), "wmse.z"),
 }
-CRITERIA = {"info_nce": InfoNCE(0.2), "cosine": Cosine(), "invariance": Invariance(25.0), "cross_correlation": CrossCorrelation()}
+CRITERIA = {
+    "info_nce": InfoNCE(0.2),
+    "cosine": Cosine(),
+    "invariance": Invariance(25.0),
+    "cross_correlation": CrossCorrelation(),
+    "prototypes": Prototypes(5, (4, 3)).double(),
+    "whitened": Whitened(Cosine(), eps=1e-6),
+}
+
+
+def past(g):
+    return torch.stack([g["f1"], g["f2"]])
+
+
+def test_every_golden_loss_is_tested(losses):
+    assert {name.removeprefix("loss.") for name in losses if name.startswith("loss.")} == set(GOLDEN)
 
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_value_and_gradient_are_the_published_code_s(name, losses):
     formula, letter = GOLDEN[name]
     inputs = [losses[f"{letter}{view}"].clone().requires_grad_() for view in (1, 2)]
-    past = torch.stack([losses["f1"], losses["f2"]])
-    loss = formula(torch.stack(inputs), past, float(losses["temperature"]))
+    loss = formula(torch.stack(inputs), losses)
     loss.backward()
     torch.testing.assert_close(loss.detach(), losses[f"loss.{name}"], rtol=1e-9, atol=0)
     for i, z in enumerate(inputs):
         wanted = losses[f"grad{i}.{name}"]
         torch.testing.assert_close(z.grad, wanted, rtol=1e-9, atol=1e-9 * float(wanted.abs().max()))
+
+
+def test_whitening_sinkhorn_and_dino_s_centre_are_the_published_code_s(losses):
+    z = torch.stack([losses["wmse.z1"], losses["wmse.z2"]])
+    white = Whitened(eps=0.0).whiten(z)
+    torch.testing.assert_close(white[0], losses["whitened.z1"], rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(white.mT @ white / 63, torch.eye(12).double().expand(2, -1, -1), rtol=1e-9, atol=1e-9)
+    codes = sinkhorn(losses["sinkhorn.scores"])
+    torch.testing.assert_close(codes, losses["sinkhorn.assignments"], rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(sinkhorn(losses["sinkhorn.scores"], iterations=500).sum(0), torch.full((30,), 16 / 30).double())
+    centre = losses["dino.center"].lerp(losses["dino.teacher_logits"].mean(0, keepdim=True), 0.1)
+    torch.testing.assert_close(centre, losses["dino.center_after"], rtol=1e-9, atol=1e-12)
 
 
 def test_nt_xent_is_its_formula(losses):
@@ -63,7 +142,7 @@ def pair():
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_gradients_are_derivatives(name, pair):
-    z, target = (x.clone().requires_grad_() for x in pair)
+    z, target = pair[0].clone().requires_grad_(), pair[1].clone().requires_grad_(name != "prototypes")  # its target has none
     assert torch.autograd.gradcheck(CRITERIA[name], (z, target))
 
 
@@ -76,7 +155,7 @@ def test_order_of_the_batch_and_of_the_views_does_not_matter(name, pair):
 
 
 @pytest.mark.parametrize(("name", "by_scale", "by_rotation"), [
-    ("info_nce", True, True), ("cosine", True, True), ("invariance", False, True), ("cross_correlation", True, False),
+    ("prototypes", True, False), ("whitened", True, False), ("info_nce", True, True), ("cosine", True, True), ("invariance", False, True), ("cross_correlation", True, False),
 ])  # fmt: skip
 def test_what_a_criterion_cannot_see(name, by_scale, by_rotation, pair):
     z, target = pair
@@ -91,8 +170,8 @@ def test_what_a_criterion_cannot_see(name, by_scale, by_rotation, pair):
 @pytest.mark.parametrize("make", [torch.zeros, torch.ones, lambda *s: 1e4 * torch.ones(*s), torch.randn])
 @pytest.mark.parametrize("batch", [1, 4])
 def test_degenerate_batches_give_a_finite_loss_and_gradient(name, make, batch):
-    z = make(2, batch, 8).requires_grad_()
-    loss = CRITERIA[name](z, make(2, batch, 8))
+    z = make(2, batch, 5).requires_grad_()
+    loss = deepcopy(CRITERIA[name]).float()(z, make(2, batch, 5))
     loss.backward()
     assert loss.isfinite() and z.grad.isfinite().all()
 
@@ -100,11 +179,12 @@ def test_degenerate_batches_give_a_finite_loss_and_gradient(name, make, batch):
 @pytest.mark.parametrize("name", CRITERIA)
 def test_half_precision_is_computed_in_full(name, pair):
     z, target = (x.bfloat16() for x in pair)
-    loss = CRITERIA[name](z, target)
+    criterion = deepcopy(CRITERIA[name]).float()
+    loss = criterion(z, target)
     assert loss.dtype == torch.float32
     with torch.autocast("cpu", torch.bfloat16):
-        inside = CRITERIA[name](z, target)
-    assert torch.equal(inside, loss) and torch.equal(loss, CRITERIA[name](z.float(), target.float()))
+        inside = criterion(z, target)
+    assert torch.equal(inside, loss) and torch.equal(loss, criterion(z.float(), target.float()))
 
 
 def test_a_perfect_prediction_costs_least(pair):

@@ -97,14 +97,14 @@ def test_tau_is_the_published_cosine(losses):
 def test_ema_moves_parameters_a_little_and_leaves_buffers():
     network, half = encoder(), torch.tensor(0.5, dtype=torch.float64)
     ema = EMA(network, 0.9, 1.0)
-    slow = [p.clone() for p in ema.encoder.parameters()]
+    slow = [p.clone() for p in ema.copy.parameters()]
     with torch.no_grad():
         for p in network.parameters():
             p += 1
         network.backbone.bn1.running_mean += 3
     tau = 1 - 0.1 * (math.cos(math.pi / 2) + 1) / 2
     ema.update(network, half)
-    for old, new, fast in zip(slow, ema.encoder.parameters(), network.parameters()):
+    for old, new, fast in zip(slow, ema.copy.parameters(), network.parameters()):
         torch.testing.assert_close(new, tau * old + (1 - tau) * fast)
         assert not new.requires_grad
-    assert not ema.encoder.backbone.bn1.running_mean.any()
+    assert not ema.copy.backbone.bn1.running_mean.any()

@@ -14,11 +14,7 @@ from cassle.run import Course
 from cassle.training import checkpoint
 from cassle.training.loop import step
 
-METHODS = {
-    "simclr": {"projector": [16, 8]},
-    "barlow_twins": {"projector": [16, 16, 8]},
-    "byol": {"projector": [16, 8], "predictor": 16},
-}
+METHODS = ("simclr", "barlow_twins", "byol")
 NEUTRAL = {"er": {"batch": 0}}
 """How a strategy is told to do nothing, if not by weight 0; LUMP has no such setting, but a mixture of one."""
 STRATEGIES = registry.names("strategies")
@@ -35,8 +31,7 @@ class Life:
     """A learner's first two tasks, of three steps each, with a pause wherever a test wants to look."""
 
     def __init__(self, tiny, folder, method, strategy, changes=None):
-        method, strategy = {"name": method} | METHODS[method], settings(strategy) | (changes or {})
-        self.experiment = tiny({"method": method, "strategy": strategy, "batch_size": 16})
+        self.experiment = tiny(method | {"strategy": settings(strategy) | (changes or {}), "batch_size": 16})
         self.course = Course(self.experiment, Record(folder), "cpu", 60.0, lambda progress: None)
         self.course.tasks = [replace(task, index=task.index[:48]) for task in self.course.tasks[:2]]
         self.learner = self.course.learner
@@ -97,7 +92,7 @@ def decoded_once():
 
 
 @pytest.fixture(scope="module")
-def lived(tiny, tmp_path_factory):
+def lived(tiny, small, tmp_path_factory):
     """Each pair's life, led once: what it was at each turn."""
     torch.set_num_threads(1)
     done = {}
@@ -105,7 +100,7 @@ def lived(tiny, tmp_path_factory):
     def lead(method, strategy):
         if (method, strategy) not in done:
             folder = tmp_path_factory.mktemp("life")
-            life = Life(tiny, folder, method, strategy)
+            life = Life(tiny, folder, small(method), strategy)
             life.begin(0)
             life.walk()
             after = {"before_end": life.state(life.learner.method), "pixels": life.course.dataset.train.images.pixels.clone()}
@@ -144,10 +139,10 @@ def test_it_shares_its_first_task_with_others_if_that_leaves_no_trace_in_it(stra
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_in_half_precision_its_price_is_nearly_the_same(strategy, tiny, tmp_path):
+def test_in_half_precision_its_price_is_nearly_the_same(strategy, tiny, small, tmp_path):
     kept = []
     for precision in ("float32", "bfloat16"):
-        life = Life(tiny, tmp_path, "simclr", strategy).first()
+        life = Life(tiny, tmp_path, small("simclr"), strategy).first()
         life.begin(1)
         life.walk(1)
         life.learner.precision = getattr(torch, precision)
@@ -157,11 +152,11 @@ def test_in_half_precision_its_price_is_nearly_the_same(strategy, tiny, tmp_path
 
 
 @pairs
-def test_the_second_task_is_not_fine_tuning_unless_it_is_told_to_do_nothing(method, strategy, lived, tiny, tmp_path):
+def test_the_second_task_is_not_fine_tuning_unless_it_is_told_to_do_nothing(method, strategy, lived, tiny, small, tmp_path):
     finetuned = lived(method, "finetune")["method"]
     assert same(lived(method, strategy)["method"], finetuned) == (strategy == "finetune")
     idle = {"weight": 0.0} if "weight" in registry.schema("strategies", strategy, "") else NEUTRAL.get(strategy, {})
-    life = Life(tiny, tmp_path, method, strategy, idle).first()
+    life = Life(tiny, tmp_path, small(method), strategy, idle).first()
     life.begin(1)
     if strategy == "lump":
         life.learner.strategy.quantiles.fill_(1)
@@ -179,9 +174,9 @@ def test_the_past_does_not_move_and_feels_no_gradient(method, strategy, lived):
 
 
 @pairs
-def test_a_fresh_learner_goes_on_to_the_same_bits(method, strategy, lived, tiny, tmp_path):
+def test_a_fresh_learner_goes_on_to_the_same_bits(method, strategy, lived, tiny, small, tmp_path):
     led = lived(method, strategy)
-    life = Life(tiny, tmp_path, method, strategy)
+    life = Life(tiny, tmp_path, small(method), strategy)
     life.begin(1, done=1)
     checkpoint.newest(led["folder"] / "last").restore(life.learner, life.optimizer)
     life.walk(STEPS - 1)
@@ -190,10 +185,10 @@ def test_a_fresh_learner_goes_on_to_the_same_bits(method, strategy, lived, tiny,
 
 
 @pairs
-def test_a_task_s_images_are_never_opened_again(method, strategy, lived, tiny, tmp_path):
+def test_a_task_s_images_are_never_opened_again(method, strategy, lived, tiny, small, tmp_path):
     """I4: what a memory holds is all that is left of them."""
     led = lived(method, strategy)
-    life = Life(tiny, tmp_path, method, strategy).first()
+    life = Life(tiny, tmp_path, small(method), strategy).first()
     pixels, gone = life.course.dataset.train.images.pixels, life.course.tasks[0].index
     assert pixels[gone].any() and torch.equal(pixels, led["pixels"])
     try:
@@ -207,8 +202,8 @@ def test_a_task_s_images_are_never_opened_again(method, strategy, lived, tiny, t
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_it_sees_the_same_images_at_a_task_s_end_wherever_the_task_stopped(strategy, tiny, tmp_path):
-    life = Life(tiny, tmp_path, "simclr", strategy)
+def test_it_sees_the_same_images_at_a_task_s_end_wherever_the_task_stopped(strategy, tiny, small, tmp_path):
+    life = Life(tiny, tmp_path, small("simclr"), strategy)
     life.begin(0)
     life.walk(2)  # in the middle of an epoch
     index = torch.cat([batch.index for batch in life.course._again(life.batches, life.clock)])

@@ -10,9 +10,15 @@ import torch
 from torch import nn
 
 from cassle.clock import Clock
+from cassle.losses import InfoNCE
 from cassle.methods.barlow_twins import BarlowTwins
 from cassle.methods.byol import BYOL
 from cassle.methods.simclr import SimCLR
+from cassle.methods.mocov2plus import MoCoV2Plus
+from cassle.methods.simsiam import SimSiam
+from cassle.methods.supcon import SupCon
+from cassle.methods.swav import SwAV
+from cassle.methods.vicreg import VICReg
 from cassle.networks.resnet import resnet18
 from cassle.strategies.cassle import CaSSLe
 from cassle.strategies.finetune import FineTune
@@ -22,22 +28,48 @@ from cassle.training.optim import LARS
 from cassle.typing import Batch, Task
 
 STEPS = json.loads((Path(__file__).parents[1] / "golden" / "steps.json").read_text())
+
+
+def heads(s, hidden=1):
+    return (s["proj_hidden_dim"],) * hidden + (s["output_dim"],)
+
+
 METHODS = {
-    "simclr": lambda s: SimCLR(resnet18(), projector=(s["proj_hidden_dim"], s["output_dim"]), temperature=s["temperature"]),
-    "barlow_twins": lambda s: BarlowTwins(
-        resnet18(),
-        projector=(s["proj_hidden_dim"], s["proj_hidden_dim"], s["output_dim"]),
-        off_diagonal=s["lamb"],
-        scale=s["scale_loss"],
-    ),
+    "simclr": lambda s: SimCLR(resnet18(), projector=heads(s), temperature=s["temperature"]),
+    "supcon": lambda s: SupCon(resnet18(), projector=heads(s), temperature=s["temperature"]),
+    "barlow_twins": lambda s: BarlowTwins(resnet18(), projector=heads(s, 2), off_diagonal=s["lamb"], scale=s["scale_loss"]),
     "byol": lambda s: BYOL(
         resnet18(),
-        projector=(s["proj_hidden_dim"], s["output_dim"]),
+        projector=heads(s),
         predictor=s["pred_hidden_dim"],
         momentum=(s["base_tau_momentum"], s["final_tau_momentum"]),
     ),
+    "vicreg": lambda s: VICReg(
+        resnet18(),
+        projector=heads(s, 2),
+        invariance=s["sim_loss_weight"],
+        variance=s["var_loss_weight"],
+        covariance=s["cov_loss_weight"],
+    ),
+    "mocov2plus": lambda s: MoCoV2Plus(
+        resnet18(),
+        projector=heads(s),
+        temperature=s["temperature"],
+        queue=s["queue_size"],
+        momentum=(s["base_tau_momentum"], s["final_tau_momentum"]),
+    ),
+    "swav": lambda s: SwAV(
+        resnet18(),
+        projector=heads(s),
+        prototypes=s["num_prototypes"],
+        temperature=s["temperature"],
+        eps=s["sk_epsilon"],
+        iterations=s["sk_iters"],
+        queue=s["queue_size"],
+        freeze=s["freeze_prototypes_epochs"],
+    ),
+    "simsiam": lambda s: SimSiam(resnet18(), projector=heads(s, 2), predictor=s["pred_hidden_dim"]),
 }
-
 
 def rn(key, *shape):
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(zlib.crc32(key.encode())))
@@ -54,6 +86,12 @@ def fill(module, role, by_position):
         parameter.data.copy_(value)
 
 
+def fill_prototypes(prototypes, role):
+    direction = rn(role, *prototypes.direction.shape) * (2 / prototypes.direction.shape[1]) ** 0.5
+    prototypes.direction.data.copy_(direction)
+    prototypes.length.data.copy_(direction.norm(dim=1, keepdim=True))
+
+
 class GivenViews(nn.Module):
     def forward(self, batch):
         return replace(batch, views=tuple(rn(f"images/{int(batch.index[0])}/{view}", 16, 3, 32, 32) for view in range(2)))
@@ -68,17 +106,26 @@ def test_three_steps_are_the_published_code_s(name, strategy):
     method = METHODS[name](settings).double()
     fill(method.encoder.backbone, "encoder", False)
     fill(method.encoder.projector, "projector", True)
-    if name == "byol":
+    if name in ("byol", "simsiam"):
         fill(method.h, "predictor", True)
+    if name in ("byol", "mocov2plus"):
         method.target.copy.load_state_dict(method.encoder.state_dict())
+    if name == "mocov2plus":
+        method.queue.z.copy_(nn.functional.normalize(rn("queue", 2, 128, 1024), dim=1))
+    if name == "swav":
+        fill_prototypes(method.criterion, "prototypes")
     keep = FineTune()
     if strategy == "cassle":
-        keep = CaSSLe()
+        other = InfoNCE(settings["distill_temperature"]) if name == "supcon" else None  # the published code has a temperature of its own
+        keep = CaSSLe(criterion=other)
         keep.begin_task(Task(1, torch.arange(16)), method)
         keep.double()
         fill(keep.g, "distill_predictor", True)
         fill(keep.past.encoder.backbone, "frozen_encoder", False)
         fill(keep.past.encoder.projector, "frozen_projector", True)
+        if name == "swav":
+            fill_prototypes(keep.distance, "frozen_prototypes")
+            fill_prototypes(keep.prototypes, "distill_prototypes")
     learner = Learner(method, keep, GivenViews()).train()
     optimizer = LARS(
         [p for p in learner.parameters() if p.requires_grad],

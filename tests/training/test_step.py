@@ -35,11 +35,6 @@ def walk(parts, steps):
 
 
 METHODS, STRATEGIES = registry.names("methods"), registry.names("strategies")
-SMALL = {"simclr": {"projector": [16, 8]}, "barlow_twins": {"projector": [16, 16, 8]}, "byol": {"projector": [16, 8], "predictor": 16}}
-
-
-def small(method):
-    return {"method": {"name": method} | SMALL.get(method, {})}
 
 
 class Waits(TorchDispatchMode):
@@ -59,7 +54,7 @@ class Waits(TorchDispatchMode):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_step_never_waits_for_the_device(method, strategy, tiny, tmp_path):
+def test_a_step_never_waits_for_the_device(method, strategy, tiny, small, tmp_path):
     parts = course(tiny(small(method) | {"strategy": strategy}), tmp_path)
     walk(parts, 1)
     made, optimizer, rates, batches, clock = parts
@@ -74,26 +69,15 @@ def test_a_step_never_waits_for_the_device(method, strategy, tiny, tmp_path):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_learns_and_its_gradient_reaches_the_backbone(method, tiny, tmp_path):
-    parts = course(tiny(small(method) | {"batch_size": 32}), tmp_path, task=0)
-    made = parts[0]
-    first = made.learner.method.encoder.backbone.conv1.weight.detach().clone()
-    losses = walk(parts, 20)
-    assert not torch.equal(first, made.learner.method.encoder.backbone.conv1.weight)
-    assert sum(ssl for ssl, _ in losses[-5:]) < sum(ssl for ssl, _ in losses[:5])
-    assert all(keep == 0 for _, keep in losses)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_labels_change_nothing(method, tiny, tmp_path):
+def test_only_a_labelled_method_sees_labels(method, tiny, small, tmp_path):
     parts, shuffled = (course(tiny(small(method)), tmp_path) for _ in range(2))
     labels = shuffled[3].labels
     labels.copy_(labels[torch.randperm(len(labels))])
-    assert walk(parts, 3) == walk(shuffled, 3)
+    assert (walk(parts, 3) == walk(shuffled, 3)) != parts[0].learner.method.labelled
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_past_feels_no_gradient_and_does_not_move(method, tiny, tmp_path):
+def test_the_past_feels_no_gradient_and_does_not_move(method, tiny, small, tmp_path):
     parts = course(tiny(small(method) | {"strategy": {"name": "cassle", "hidden": 16}}), tmp_path)
     made, optimizer = parts[:2]
     past = made.learner.strategy.past
@@ -108,7 +92,7 @@ def test_the_past_feels_no_gradient_and_does_not_move(method, tiny, tmp_path):
 
 def test_the_distillation_loss_can_be_replaced(tiny, tmp_path):
     for name in registry.names("losses"):
-        strategy = {"name": "cassle", "hidden": 16, "criterion": name}
+        strategy = {"name": "cassle", "hidden": 16, "criterion": {"name": name} | ({"dim": 8} if name == "prototypes" else {})}
         made = course(tiny({"strategy": strategy}), tmp_path)[0]
         assert registry.find("losses", name, "").object == type(made.learner.strategy.distance).__name__
 
