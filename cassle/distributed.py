@@ -11,6 +11,11 @@ def world() -> int:
     return ranks.get_world_size() if ranks.is_available() and ranks.is_initialized() else 1
 
 
+def rank() -> int:
+    """Which of them this one is, from 0."""
+    return ranks.get_rank() if world() > 1 else 0
+
+
 def gathered(x: Shaped[Tensor, "..."], dim: int = 0) -> Shaped[Tensor, "..."]:
     """Every rank's x, side by side along `dim`, in the order of the ranks; gradients flow back to each rank's own.
 

@@ -29,6 +29,11 @@ def fold(key: Int[Tensor, "..."] | int, number: Int[Tensor, "..."]) -> Int[Tenso
     return x ^ (x >> 31 & (1 << 33) - 1)
 
 
+def branch(of: Int[Tensor, ""], purpose: str) -> Int[Tensor, ""]:
+    """A key of its own for a purpose, made where the key is."""
+    return fold(of, torch.full_like(of, key(purpose)))
+
+
 def uniform(key: Int[Tensor, ""] | int, lanes: Int[Tensor, " batch"], draws: int) -> Float[Tensor, "batch draws"]:
     """`draws` uniform numbers in [0, 1) for every lane (an image's index, say)."""
     bits = fold(fold(key, lanes)[:, None], torch.arange(draws, device=lanes.device))

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -194,7 +195,8 @@ class Course:
         self._placed(self.learner)
 
     def _again(self, batches: Batches, clock: Clock):
-        """One more epoch of the task that has just ended, for strategies that want a last look."""
+        """One more epoch of the task that has just ended, each image once, for strategies that want a last look."""
+        clock = replace(clock, step=-(-clock.step // clock.epoch_steps) * clock.epoch_steps)
         for _ in range(batches.epoch_steps):
             yield self.learner.augment(batches(clock))
             clock.tick()

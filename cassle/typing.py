@@ -49,6 +49,8 @@ class Batch:
     """Of its task."""
     old: "Batch | None" = None
     """Images of the past that a memory brings along, beside the task's own."""
+    z: Features | None = None
+    """What the encoder made of each when a memory took it in."""
 
     def __len__(self) -> int:
         return len(self.images)

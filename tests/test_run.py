@@ -116,6 +116,12 @@ def test_killed_in_the_middle_of_a_task_is_uninterrupted(how, changes, tmp_path,
     assert digest(tmp_path / "killed") == digest(tmp_path / "whole")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["er", "ewc"])
+def test_a_memory_or_what_mattered_survives_a_kill(strategy, tmp_path, tiny):
+    test_killed_in_the_middle_of_a_task_is_uninterrupted(signal.SIGKILL, {"strategy": strategy}, tmp_path, tiny)
+
+
 def test_stopped_after_every_task_is_uninterrupted(whole, tmp_path, tiny):
     for until in (1, 2, 3):
         run(tiny(), tmp_path / "run", until=until)

@@ -11,12 +11,11 @@ from cassle.losses import swap as swapped
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding
 from cassle.networks.heads import mlp
-from cassle.networks.twins import Frozen
-from cassle.strategies.strategy import Strategy
-from cassle.typing import Batch, Scalar, Task
+from cassle.strategies.past import Distillation
+from cassle.typing import Scalar, Task
 
 
-class CaSSLe(Strategy):
+class CaSSLe(Distillation):
     """L_D(z, z') = L_SSL(g(z), z'),   z' the embedding by the encoder as it was when the task began      (Eq. 4)
 
     Whatever loss taught the encoder is the distance to its past; a small predictor g leaves it free to change.
@@ -53,29 +52,26 @@ class CaSSLe(Strategy):
         own_prototypes: bool = True,
         past_norm: Literal["batch", "running"] = "batch",
     ):
-        super().__init__()
-        self.hidden, self.weight, self.criterion, self.past_norm = hidden, weight, criterion, past_norm
+        super().__init__(weight, past_norm)
+        self.hidden, self.criterion = hidden, criterion
         self.predictor, self.linear, self.norm, self.fresh = predictor, linear, norm, fresh
         self.swap, self.one_view, self.own_prototypes = swap, one_view, own_prototypes
-        self.past = self.distance = self.g = self.prototypes = None
+        self.distance = self.g = self.prototypes = None
 
     def begin_task(self, task: Task, method: Method) -> None:
+        super().begin_task(task, method)
         if task.first:
             return
-        self.past = Frozen(method.encoder, self.past_norm)
         self.distance = deepcopy(self.criterion or method.criterion).requires_grad_(False)
         self.g = (None if self.fresh else self.g) or self._g(method.encoder.dim)
         if self.own_prototypes and isinstance(self.distance, Prototypes):
             self.prototypes = self.prototypes or self.distance.fresh()
 
-    def penalty(self, now: Embedding, batch: Batch, method: Method) -> Scalar:
-        if self.past is None:
-            return super().penalty(now, batch, method)
+    def change(self, now: Embedding, past: Embedding) -> Scalar:
         seen = slice(1) if self.one_view else slice(None)
-        z, past = self.g(now.z[seen]), self.past(batch.views).z
-        past = (swapped(past) if self.swap else past)[seen]
+        z, target = self.g(now.z[seen]), (swapped(past.z) if self.swap else past.z)[seen]
         extras = {"student": self.prototypes} if self.prototypes else {}
-        return self.weight * self.distance(z, past, **extras)  # Eq. 4
+        return self.distance(z, target, **extras)  # Eq. 4
 
     def _g(self, dim: int) -> nn.Module:
         if not self.predictor:
