@@ -1,6 +1,7 @@
 """The command line: thin, and quick to say what is wrong (nothing heavy is imported before the words are checked)."""
 
 import itertools
+import os
 import re
 import sys
 from pathlib import Path
@@ -109,7 +110,8 @@ def main() -> None:
         sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
     except (UserError, usage_error) as error:
         text = str(error) if isinstance(error, UserError) else error.format_message()
-        print("cassle: " + re.sub(r"\s+", " ", text), file=sys.stderr)
+        if _leads() or type(error).__name__ == "Lost":
+            print("cassle: " + re.sub(r"\s+", " ", text), file=sys.stderr)
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
@@ -166,17 +168,24 @@ def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_ever
     from cassle.sweep import sweep
 
     try:
-        with Live(list(experiments)) as live:
-            if len(experiments) == 1:
-                name, experiment = next(iter(experiments.items()))
-                run(experiment, out / name, device=device, save_every=save_every, watch=lambda p: live.tell(name, p))
+        with Live(list(experiments) if _leads() else []) as live:
+            if len(experiments) == 1 or "RANK" in os.environ:
+                for name, experiment in experiments.items():
+                    run(experiment, out / name, device=device, save_every=save_every, watch=lambda p: live.tell(name, p))
             else:
                 sweep(experiments, out, jobs=jobs, device=device, save_every=save_every, watch=live.tell)
     except Stopped as where:
-        print(f"cassle: stopped at {where}; the same command continues from there", file=sys.stderr)
+        if _leads():
+            print(f"cassle: stopped at {where}; the same command continues from there", file=sys.stderr)
         sys.exit(130)
-    printed(records)
+    if _leads():
+        printed(records)
     return records
+
+
+def _leads() -> bool:
+    """Of the processes that `torchrun` started, one speaks for all."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _report(runs: list[Path], out: Path) -> None:

@@ -1,9 +1,83 @@
 """Several processes as one: the only place that calls collectives. Alone, everything here is the identity."""
 
+import gc
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
 import torch
 from jaxtyping import Float, Shaped
-from torch import Tensor
+from torch import Tensor, nn
 from torch import distributed as ranks
+from torch.nn.parallel import DistributedDataParallel
+
+from cassle.errors import UserError
+
+PATIENCE = timedelta(seconds=50)
+"""How long a process waits for the others before it gives the job up."""
+
+
+class Lost(UserError):
+    """Another process is gone: the one error that each says for itself."""
+
+
+def place(device: str) -> torch.device:
+    """This process's device; of several on one machine, each has its own GPU."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and "LOCAL_RANK" in os.environ:
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(device)
+    return torch.device(device)
+
+
+@contextmanager
+def team(device: torch.device) -> Iterator[None]:
+    """Join the processes that `torchrun` started with this one, if it did, until the end of the block."""
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+        yield
+        return
+    try:
+        ranks.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+        yield
+        ranks.barrier()  # nobody hangs up on the others
+    except RuntimeError as error:  # gloo has no error of its own
+        if not (isinstance(error, ranks.DistError) or "gloo" in str(error)):
+            raise
+        number = os.environ["RANK"]
+        raise Lost(f"process {number} lost another, which ended or was silent for {PATIENCE.seconds} s; the same command continues") from error
+    finally:
+        if ranks.is_initialized():
+            gc.collect()  # what still holds the group would end it too late, and not quietly
+            ranks.destroy_process_group()
+
+
+def parallel(learner: nn.Module) -> nn.Module:
+    """The learner with gradients averaged over all ranks; all begin with the weights and the buffers of the first."""
+    if world() == 1:
+        return learner
+    share(learner.buffers())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of a newer name, which torch 2.6 does not know
+        return DistributedDataParallel(learner, broadcast_buffers=False)
+
+
+def share(tensors: Iterable[Tensor]) -> None:
+    """Give every rank what the first one has."""
+    if world() > 1:
+        for tensor in tensors:
+            ranks.broadcast(tensor, 0)
+
+
+def anyone(device: torch.device, *flags: bool) -> list[bool]:
+    """Whether a flag is up on any rank; all of them hear the same."""
+    if world() == 1:
+        return list(flags)
+    up = torch.tensor(flags, dtype=torch.int32, device=device)
+    ranks.all_reduce(up, ranks.ReduceOp.MAX)
+    return up.bool().tolist()
 
 
 def world() -> int:

@@ -40,6 +40,8 @@ class Experiment:
     batch_size: Count = 256
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of the networks; weights and losses are always float32."""
+    norm: Literal["whole", "local"] = "whole"
+    """BatchNorm of several processes: over the whole batch, as one process would, or each over its own part."""
     probes: tuple[Annotated[Component, "evaluation"], ...] = ("linear", "knn")
     seed: int = 5
 

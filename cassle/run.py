@@ -3,11 +3,13 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 
+from cassle import distributed
 from cassle.augment.views import Augment
 from cassle.clock import Clock
 from cassle.data.batches import Batches
@@ -18,12 +20,13 @@ from cassle.evaluation.features import Encoded
 from cassle.evaluation.health import rankme
 from cassle.evaluation.matrix import average, forgetting, forward_transfer
 from cassle.experiment import Experiment
+from cassle.networks.norm import whole_batch
 from cassle.randomness import key, seeded
 from cassle.record import Record
 from cassle.registry import load
 from cassle.training import checkpoint
 from cassle.training.learner import Learner
-from cassle.training.log import Log, Progress
+from cassle.training.log import Log, Progress, Silence
 from cassle.training.loop import train
 from cassle.typing import Task
 
@@ -52,9 +55,9 @@ def run(
     """
     record = Record(out)
     record.check(experiment)
-    course = Course(experiment, record, device, save_every, watch)
+    course = Course(experiment, record, distributed.place(device), save_every, watch)
     try:
-        with record.claim(experiment), StopSignal() as stop:
+        with distributed.team(course.device), course.claim(), StopSignal() as stop:
             return course.go(stop, until)
     except OSError as error:  # a full disk, say
         raise UserError(f"{error.filename or record.path}: {error.strerror or error}; what was saved before is whole") from error
@@ -63,9 +66,8 @@ def run(
 class Course:
     """A run under way: the learner, the stream, and what is known so far."""
 
-    def __init__(self, experiment: Experiment, record: Record, device: str, save_every: float, watch: Watch):
-        self.experiment, self.record, self.save_every, self.watch = experiment, record, save_every, watch
-        self.device = torch.device(device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+    def __init__(self, experiment: Experiment, record: Record, device: torch.device, save_every: float, watch: Watch):
+        self.experiment, self.record, self.device, self.save_every, self.watch = experiment, record, device, save_every, watch
         self.precision = getattr(torch, experiment.precision)
         self.dataset = experiment.data.build().to(self.device)
         size = self.dataset.train.images.size
@@ -95,13 +97,27 @@ class Course:
         if (classes := method.settings.get("classes")) and classes < len(self.dataset.classes):
             raise UserError(f"method.classes is {classes}, but {self.dataset.name} has {len(self.dataset.classes)}")
 
+    @property
+    def writes(self) -> bool:
+        """Of several processes, the first alone."""
+        return distributed.rank() == 0
+
+    def claim(self) -> AbstractContextManager:
+        return self.record.claim(self.experiment) if self.writes else nullcontext()
+
     def go(self, stop: StopSignal, until: int | None) -> dict[str, dict]:
         """From the newest checkpoint to the end of the stream."""
+        if self.experiment.batch_size % distributed.world():
+            raise UserError(f"batch_size is {self.experiment.batch_size}, which {distributed.world()} processes cannot share equally")
         found = checkpoint.newest(self.record.last)
+        if any(distributed.anyone(self.device, found is None)) and found:
+            raise UserError(f"{self.record.path} is not the same folder for all processes; give an --out that all of them see")
         facts = found.facts if found else {"task": -1, "finished": True, "metrics": 0}
-        self.log, self.stop, self.saved = Log(self.record.path, facts["metrics"]), stop, time.monotonic()
+        self.log = Log(self.record.path, facts["metrics"]) if self.writes else Silence()
+        self.stop, self.saved = stop, time.monotonic()
         self.log.say(f"goes on after {found.path.name}" if found else "begins")
-        self.record.put("environment.json", describe(self.device))
+        if self.writes:
+            self.record.put("environment.json", describe(self.device))
         if found:
             self.scores, self.ranks, self.costs = facts["scores"], facts["ranks"], facts["costs"]
         else:
@@ -154,16 +170,18 @@ class Course:
             rate = float(rates[clock.step - 1])
             self.log.row(task=task.number, step=clock.step, epoch=clock.step / clock.epoch_steps, lr=rate, **means)
             now = time.monotonic()
+            asked, due = distributed.anyone(self.device, self.stop.asked, self.writes and now - self.saved > self.save_every)
             speed = (clock.step - before[0]) * settings.batch_size / max(now - before[1], 1e-9)
             self._count(task, clock.step - before[0], now - before[1])
             before[:] = clock.step, now
             self._tell("training", task.number, clock, means["loss"], speed)
-            if not clock.done and (self.stop.asked or now - self.saved > self.save_every):
+            if not clock.done and (asked or due):
                 self._save(task, optimizer, step=clock.step, finished=False)
-                self._heed_stop(f"task {task.number}, step {clock.step}")
+                self._heed_stop(asked, f"task {task.number}, step {clock.step}")
                 before[1] = time.monotonic()
 
         train(self.learner, optimizer, rates, batches, clock, report)
+        distributed.share(self.learner.buffers())  # statistics of each one's own part of the batches, if they are local
         self.learner.strategy.end_task(task, self.learner.method, self._again(batches, clock))
 
     def _count(self, task: Task, steps: int, seconds: float) -> None:
@@ -178,14 +196,14 @@ class Course:
         self._tell("evaluating", task.number)
         for name, row in self._rows().items():
             self.scores[name]["A"].append(row)
-        state = self.learner.method.encoder.state_dict()
-        checkpoint.write_tensors(self.record.encoder(task.number), state)
-        self.record.put("accuracy.json", self.accuracy())
-        self.record.put("health.json", {"rankme": self.ranks})
-        self.record.put("cost.json", {"tasks": self.costs})
+        if self.writes:
+            checkpoint.write_tensors(self.record.encoder(task.number), self.learner.method.encoder.state_dict())
+            self.record.put("accuracy.json", self.accuracy())
+            self.record.put("health.json", {"rankme": self.ranks})
+            self.record.put("cost.json", {"tasks": self.costs})
         self._save(task, None, finished=True)
         if task.number + 1 < len(self.tasks):
-            self._heed_stop(f"the end of task {task.number}")
+            self._heed_stop(*distributed.anyone(self.device, self.stop.asked), f"the end of task {task.number}")
 
     def _begin(self, task: Task) -> None:
         """Make what the method and the strategy need for a task; what is made hangs on the task alone."""
@@ -208,17 +226,21 @@ class Course:
 
     def _save(self, task: Task, optimizer: torch.optim.Optimizer | None, **facts: object) -> None:
         facts |= {"task": task.number, "scores": self.scores, "ranks": self.ranks, "costs": self.costs, "metrics": self.log.commit()}
-        checkpoint.save(self.record.last, checkpoint.flat(self.learner, optimizer), facts)
+        if self.writes:
+            checkpoint.save(self.record.last, checkpoint.flat(self.learner, optimizer), facts)
         self.saved = time.monotonic()
 
-    def _heed_stop(self, where: str) -> None:
-        if self.stop.asked:
+    def _heed_stop(self, asked: bool, where: str) -> None:
+        if asked:
             self.log.say(f"stopped at {where}")
             raise Stopped(where)
 
     def _placed(self, learner: Learner) -> Learner:
+        if distributed.world() > 1 and self.experiment.norm == "whole":
+            whole_batch(learner)
         return learner.to(self.device, memory_format=torch.channels_last)
 
     def _tell(self, doing: str, task: int, clock: Clock | None = None, loss: float | None = None, speed: float | None = None) -> None:
         counts = (clock.epoch, -(-clock.steps // clock.epoch_steps), clock.step, clock.steps) if clock else ()
-        self.watch(Progress(doing, task, len(self.tasks), *counts, loss=loss, images_per_second=speed))
+        if self.writes:
+            self.watch(Progress(doing, task, len(self.tasks), *counts, loss=loss, images_per_second=speed))

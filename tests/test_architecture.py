@@ -22,7 +22,7 @@ MAY_IMPORT = {  # besides the floor and its own room
     "training": {"strategies", "methods", "losses", "networks", "data"},
     "experiment": {"presets"},
     "record": {"experiment"},
-    "run": {"experiment", "record", "training", "evaluation", "augment", "data"},
+    "run": {"experiment", "record", "training", "evaluation", "augment", "data", "networks"},
     "sweep": {"experiment", "record", "run", "training"},
     "reports": {"experiment", "record", "training", "evaluation", "networks", "data"},
     "cli": {"experiment", "record", "run", "sweep", "presets", "reports"},

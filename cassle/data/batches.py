@@ -6,6 +6,7 @@ from torch import Tensor
 
 from cassle.clock import Clock
 from cassle.data.dataset import Split
+from cassle.distributed import rank, world
 from cassle.randomness import key, permutation
 from cassle.typing import Batch, Task
 
@@ -13,7 +14,8 @@ from cassle.typing import Batch, Task
 class Batches:
     """A task's images in batches, shuffled anew each epoch; the rest that does not fill a batch waits for the next.
 
-    The order hangs on (seed, task, epoch) alone, so that any step can be had without those before it.
+    The order hangs on (seed, task, epoch) alone, so that any step can be had without those before it. Of several processes,
+    each has its part of the batch that one would have.
     """
 
     def __init__(self, split: Split, task: Task, batch_size: int):
@@ -31,8 +33,9 @@ class Batches:
         if clock.epoch != self.epoch:
             self.epoch = clock.epoch
             self.order = self._shuffled(clock)
-        start = clock.step % self.epoch_steps * self.batch_size
-        index = self.order[start : start + self.batch_size]
+        own = self.batch_size // world()
+        start = clock.step % self.epoch_steps * self.batch_size + rank() * own
+        index = self.order[start : start + own]
         return Batch(self.split.images[index], index, self.labels[index], clock.key, epoch=clock.epoch)
 
     def _shuffled(self, clock: Clock) -> Int[Tensor, " n"]:

@@ -60,7 +60,7 @@ class CaSSLe(Distillation):
 
     def begin_task(self, task: Task, method: Method) -> None:
         super().begin_task(task, method)
-        if task.first:
+        if not self.compares(task):
             return
         self.distance = deepcopy(self.criterion or method.criterion).requires_grad_(False)
         self.g = (None if self.fresh else self.g) or self._g(method.encoder.dim)

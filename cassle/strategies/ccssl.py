@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from cassle.distributed import gathered
 from cassle.kinds import Count, Positive, Weight
 from cassle.losses.criterion import exactly
 from cassle.methods.method import Method
@@ -64,7 +65,7 @@ class CCSSL(Rehearsal):
 
     def likeness(self, z: Views) -> Float[Tensor, "each other"]:
         """log p: of each embedding, to all others."""
-        z = F.normalize(full(z).flatten(0, 1), dim=1)
+        z = F.normalize(gathered(full(z), 1).flatten(0, 1), dim=1)
         with exactly(z):
             logits, n = z @ z.T / self.temperature, len(z)
         others = logits.flatten()[1:].view(n - 1, n + 1)[:, :-1].reshape(n, n - 1)  # all but the diagonal

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from cassle.distributed import world
 from cassle.kinds import Count, Positive
 from cassle.randomness import branch, uniform
 from cassle.strategies.memory import Rehearsal
@@ -34,7 +35,7 @@ class LUMP(Rehearsal):
     def rehearse(self, batch: Batch, augment: Callable[[Batch], Batch]) -> Batch:
         if not self.filled:
             return batch
-        old, mix = self.recall(batch, augment, len(batch)), self.mixture(batch)
+        old, mix = self.recall(batch, augment, len(batch) * world()), self.mixture(batch)
         return replace(batch, views=tuple(mix * x + (1 - mix) * m for x, m in zip(batch.views, old.views)))
 
     def mixture(self, batch: Batch) -> Scalar:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from cassle.distributed import gathered, rank
+from cassle.distributed import gathered, rank, world
 from cassle.methods.method import Method
 from cassle.randomness import branch, fold
 from cassle.strategies.strategy import Strategy
@@ -56,13 +56,14 @@ class Reservoir(nn.Module):
     def sample(self, key: Int[Tensor, ""], n: int) -> Batch:
         """n different images, as far as there are so many; then the round begins again.
 
-        Several processes share one draw: each has its own part of what one process would draw for all.  An image's index is
-        negative, and another at each place of the draw: the task's own are not, and no two are augmented alike.
+        Several processes share one draw, and each has its part of it.  An image's index is negative, and another at each place
+        of the draw: the task's own are not, and no two are augmented alike.
         """
         slots = torch.arange(len(self.images), device=self.images.device)
         filled = self.seen.clamp(1, len(self.images))
         order = torch.where(slots < filled, fold(branch(key, "draw"), slots), LARGEST).argsort(stable=True)
-        place = rank() * n + torch.arange(n, device=slots.device)
+        own = -(-n // world())
+        place = rank() * own + torch.arange(own, device=slots.device)
         slot = order[place % filled]
         return Batch(self.images[slot], -1 - place, self.labels[slot], key, z=None if self.z is None else self.z[slot])
 

@@ -21,11 +21,15 @@ class Distillation(Strategy):
     def change(self, now: Embedding, past: Embedding) -> Scalar:
         """How far the present is from the past, on the views of one batch."""
 
+    def compares(self, task: Task) -> bool:
+        """Whether there is a past to pay for; 0 times the price is not asked: even that may take gradients through other kernels."""
+        return not task.first and self.weight > 0
+
     def begin_task(self, task: Task, method: Method) -> None:
-        if not task.first:
+        if self.compares(task):
             self.past = Frozen(method.encoder, self.past_norm)
 
     def penalty(self, now: Embedding, batch: Batch, method: Method) -> Scalar:
-        if self.past is None or not self.weight:  # not 0 times it: even that may take gradients through other kernels
+        if self.past is None:
             return super().penalty(now, batch, method)
         return self.weight * self.change(now, self.past(batch.views, maps=self.needs_maps))

@@ -29,7 +29,7 @@ class PFR(Distillation):
 
     def begin_task(self, task: Task, method: Method) -> None:
         super().begin_task(task, method)
-        if not task.first:
+        if self.compares(task):
             dim = method.encoder.backbone.dim
             self.g = self.g or mlp(dim, self.hidden, dim)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from cassle.distributed import summed, world
 from cassle.training.learner import Losses
 
 
@@ -22,8 +23,8 @@ class Meter:
         self.count += 1
 
     def means(self) -> dict[str, float]:
-        """Since the last time; this waits for the device."""
-        values = (self.sums / max(self.count, 1)).tolist()
+        """Since the last time, over all processes; this waits for the device."""
+        values = (summed(self.sums) / world() / max(self.count, 1)).tolist()
         self.sums.zero_()
         self.count = 0
         return dict(zip(("loss", "ssl", "keep", "spread"), values))
@@ -68,3 +69,22 @@ class Log:
     def close(self) -> None:
         self.metrics.close()
         self.text.close()
+
+
+class Silence(Log):
+    """What the other processes of several write: nothing."""
+
+    def __init__(self):
+        pass
+
+    def row(self, **values: object) -> None:
+        pass
+
+    def say(self, text: str) -> None:
+        pass
+
+    def commit(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass

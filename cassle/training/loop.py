@@ -9,6 +9,7 @@ from torch.optim import Optimizer
 
 from cassle.clock import Clock
 from cassle.data.batches import Batches
+from cassle.distributed import parallel
 from cassle.training.learner import Learner, Losses
 from cassle.training.log import Meter
 from cassle.typing import Batch
@@ -26,21 +27,32 @@ def train(
     report: Callable[[dict[str, float]], None],
 ) -> None:
     """From the clock's step to the end of its task; `report` hears the mean losses of every few steps."""
-    meter = Meter(clock.device)
+    meter, forward = Meter(clock.device), parallel(learner)
     while not clock.done:
         if clock.step % clock.epoch_steps == 0:
             learner.method.begin_epoch(clock)
-        meter.add(step(learner, optimizer, rates, batches(clock), clock))
+        meter.add(step(learner, optimizer, rates, batches(clock), clock, forward))
         clock.tick()
         if clock.step % EVERY == 0 or clock.done:
             report(meter.means())
 
 
-def step(learner: Learner, optimizer: Optimizer, rates: Float[Tensor, " steps"], batch: Batch, clock: Clock) -> Losses:
-    """One descent, with everything that moves along; nothing in it waits for the device."""
+def step(
+    learner: Learner,
+    optimizer: Optimizer,
+    rates: Float[Tensor, " steps"],
+    batch: Batch,
+    clock: Clock,
+    forward: Callable[[Batch], Losses] | None = None,
+) -> Losses:
+    """One descent, with everything that moves along; nothing in it waits for the device.
+
+    Args:
+        forward: the learner as several processes call it.
+    """
     for group in optimizer.param_groups:
         group["lr"].copy_(rates.take(clock.now))
-    losses = learner(batch)
+    losses = (forward or learner)(batch)
     optimizer.zero_grad()
     losses.total.backward()
     learner.method.after_backward(clock)

@@ -154,7 +154,7 @@ for step in range(5):
     number = torch.arange(12 * step, 12 * step + 12)[me * 12 // size : (me + 1) * 12 // size]
     images = number.to(torch.uint8).view(-1, 1, 1, 1).expand(-1, 3, 2, 2)
     memory.add(Batch(images, number, number, torch.tensor(key(step)), z=number.float()[:, None].expand(-1, 3)))
-drawn = memory.sample(torch.tensor(key("draw")), 6 // size)
+drawn = memory.sample(torch.tensor(key("draw")), 6)
 
 torch.manual_seed(0)
 method = SimCLR(resnet10(width=4), projector=(8, 4)).train()
