@@ -5,7 +5,7 @@ and its length were chosen on a fifth of the training images; `benchmarks/stream
 on the test images.
 """
 
-VIEW = {"size": 24, "scale": [0.2, 1.0], "jitter": 0.8, "brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1, "gray": 0.2}
+VIEW = {"size": 20, "scale": [0.2, 1.0], "jitter": 0.8, "brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1, "gray": 0.2}
 
 PRESET = {
     "data": {"name": "sources", "sets": ["scenes", "emoji", "quickdraw", "fashion_mnist"]},
