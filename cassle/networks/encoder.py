@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import torch
 from jaxtyping import Float
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from cassle.networks.heads import Head
+from cassle.networks.norm import Norm
 from cassle.typing import Maps, Pixels, Scalar, Views, full
 
 
@@ -38,6 +40,9 @@ class Encoder(nn.Module):
         unit: z has length 1.
     """
 
+    together = False
+    """Whether views of one size are encoded in one pass: the same numbers but for rounding, and faster on a GPU."""
+
     def __init__(self, backbone: nn.Module, projector: Head | nn.Identity, *, unit: bool = False):
         super().__init__()
         self.backbone, self.projector, self.unit = backbone, projector, unit
@@ -49,7 +54,24 @@ class Encoder(nn.Module):
         return outputs[-1] if outputs else self.backbone.dim
 
     def forward(self, views: Sequence[Pixels], *, maps: bool = False) -> Embedding:
-        stages = tuple(self.backbone.stages(x) for x in views) if maps else ()
-        f = torch.stack([s[-1].mean((2, 3)) for s in stages] or [self.backbone(x) for x in views])  # one view at a time: see Head
+        f, stages = [], []
+        for group in self._groups(views):
+            x = self._stacked(group)
+            seen = self.backbone.stages(x) if maps else ()
+            f.extend((seen[-1].mean((2, 3)) if maps else self.backbone(x)).chunk(len(group)))
+            stages.extend(zip(*(stage.chunk(len(group)) for stage in seen)))
+        f = torch.stack(f)
         z = self.projector(f)
-        return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, stages)
+        return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, tuple(stages))
+
+    def _stacked(self, views: Sequence[Pixels]) -> Float[Tensor, "all 3 _ _"]:
+        """One batch of several views, which BatchNorm will keep apart."""
+        for norm in self.backbone.modules():
+            if isinstance(norm, Norm):
+                norm.views = len(views)
+        return torch.cat(views) if len(views) > 1 else views[0]
+
+    def _groups(self, views: Sequence[Pixels]) -> list[list[Pixels]]:
+        """Views that are encoded in one pass: neighbours of one size, or each by itself."""
+        numbered = groupby(enumerate(views), key=lambda pair: pair[1].shape if self.together else pair[0])
+        return [[x for _, x in group] for _, group in numbered]

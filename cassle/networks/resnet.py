@@ -9,6 +9,7 @@ from typing import Literal
 from torch import nn
 
 from cassle.kinds import Count
+from cassle.networks.norm import Norm
 from cassle.typing import Features, Maps, Pixels
 
 Stem = Literal["cifar", "imagenet"]
@@ -37,14 +38,13 @@ class BasicBlock(nn.Module):
     def __init__(self, inputs: int, width: int, stride: int):
         super().__init__()
         outputs = width * self.expansion
-        self.conv1, self.bn1 = _conv(inputs, width, 3, stride), nn.BatchNorm2d(width)
-        self.conv2, self.bn2 = _conv(width, outputs, 3), nn.BatchNorm2d(outputs)
+        self.conv1, self.bn1 = _conv(inputs, width, 3, stride), Norm(width)
+        self.conv2, self.bn2 = _conv(width, outputs, 3), Norm(outputs)
         self.downsample = _shortcut(inputs, outputs, stride)
-        self.relu = nn.ReLU(inplace=True)
 
     def forward(self, x: Maps) -> Maps:
-        y = self.relu(self.bn1(self.conv1(x)))
-        return self.relu(self.bn2(self.conv2(y)) + self.downsample(x))
+        y = self.bn1(self.conv1(x))
+        return self.bn2(self.conv2(y), self.downsample(x))
 
 
 class Bottleneck(nn.Module):
@@ -55,16 +55,23 @@ class Bottleneck(nn.Module):
     def __init__(self, inputs: int, width: int, stride: int):
         super().__init__()
         outputs = width * self.expansion
-        self.conv1, self.bn1 = _conv(inputs, width, 1), nn.BatchNorm2d(width)
-        self.conv2, self.bn2 = _conv(width, width, 3, stride), nn.BatchNorm2d(width)
-        self.conv3, self.bn3 = _conv(width, outputs, 1), nn.BatchNorm2d(outputs)
+        self.conv1, self.bn1 = _conv(inputs, width, 1), Norm(width)
+        self.conv2, self.bn2 = _conv(width, width, 3, stride), Norm(width)
+        self.conv3, self.bn3 = _conv(width, outputs, 1), Norm(outputs)
         self.downsample = _shortcut(inputs, outputs, stride)
-        self.relu = nn.ReLU(inplace=True)
 
     def forward(self, x: Maps) -> Maps:
-        y = self.relu(self.bn1(self.conv1(x)))
-        y = self.relu(self.bn2(self.conv2(y)))
-        return self.relu(self.bn3(self.conv3(y)) + self.downsample(x))
+        y = self.bn1(self.conv1(x))
+        y = self.bn2(self.conv2(y))
+        return self.bn3(self.conv3(y), self.downsample(x))
+
+
+class Shortcut(nn.Sequential):
+    """A 1 x 1 convolution and its BatchNorm, without ReLU."""
+
+    def forward(self, x: Maps) -> Maps:
+        conv, norm = self
+        return norm(conv(x), relu=False)
 
 
 class ResNet(nn.Module):
@@ -76,7 +83,7 @@ class ResNet(nn.Module):
             self.conv1, self.maxpool = nn.Conv2d(3, width, 3, 1, padding, bias=False), nn.Identity()
         else:
             self.conv1, self.maxpool = nn.Conv2d(3, width, 7, 2, 3, bias=False), nn.MaxPool2d(3, 2, 1)
-        self.bn1, self.relu = nn.BatchNorm2d(width), nn.ReLU(inplace=True)
+        self.bn1 = Norm(width)
         inputs = width
         for stage, depth in enumerate(depths):
             blocks = []
@@ -94,7 +101,7 @@ class ResNet(nn.Module):
 
     def stages(self, x: Pixels) -> tuple[Maps, ...]:
         """The feature maps after each of the four stages."""
-        maps = [self.maxpool(self.relu(self.bn1(self.conv1(x))))]
+        maps = [self.maxpool(self.bn1(self.conv1(x)))]
         for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
             maps.append(stage(maps[-1]))
         return tuple(maps[1:])
@@ -107,4 +114,4 @@ def _conv(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Conv2d:
 def _shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
     if stride == 1 and inputs == outputs:
         return nn.Identity()
-    return nn.Sequential(_conv(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs))
+    return Shortcut(_conv(inputs, outputs, 1, stride), Norm(outputs))

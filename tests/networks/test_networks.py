@@ -108,3 +108,24 @@ def test_ema_moves_parameters_a_little_and_leaves_buffers():
         torch.testing.assert_close(new, tau * old + (1 - tau) * fast)
         assert not new.requires_grad
     assert not ema.copy.backbone.bn1.running_mean.any()
+
+
+@pytest.mark.parametrize("network", [resnet10, resnet18, resnet50])
+def test_views_encoded_together_are_views_encoded_one_by_one(network):
+    """Embeddings, gradients and running statistics, with small crops between large ones."""
+    torch.manual_seed(0)
+    apart = Encoder(network(stem="cifar", width=2), mlp(2 * 8 * (4 if network is resnet50 else 1), 16, 8)).double()
+    together = deepcopy(apart)
+    together.together = True
+    x = [torch.randn(6, 3, side, side, dtype=torch.float64) for side in (16, 16, 8, 8, 8, 16)]
+    target = torch.randn(6, 6, 8, dtype=torch.float64)
+    for encoder in (apart, together):
+        (encoder(x).z * target).sum().backward()
+    ours, theirs = together(x, maps=True), apart(x, maps=True)
+    torch.testing.assert_close(ours.z, theirs.z, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(ours.maps, theirs.maps, rtol=1e-10, atol=1e-10)
+    for (name, p), q in zip(together.named_parameters(), apart.parameters()):
+        torch.testing.assert_close(p.grad, q.grad, rtol=1e-9, atol=1e-9, msg=lambda text: f"{name}: {text}")
+    for p, q in zip(together.buffers(), apart.buffers()):
+        torch.testing.assert_close(p, q, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(together.eval()(x).z, apart.eval()(x).z, rtol=1e-10, atol=1e-10)
