@@ -162,6 +162,7 @@ def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_ever
     records = [Record(out / name) for name in experiments]
     for record, experiment in zip(records, experiments.values()):
         record.check(experiment)
+        experiment.check()
     from cassle.reports.live import Live
     from cassle.reports.table import printed
     from cassle.run import Stopped, run

@@ -15,7 +15,7 @@ from cassle.kinds import BOUNDS
 Tree = dict[str, object]
 
 ROOM_OF = {room.noun: path for path, room in registry.ROOMS.items()}
-PLAIN = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text in quotes"}
+PLAIN = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text in quotes", "Folder": "a folder's path"}
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,27 @@ class Component:
 
     def build(self, *given):
         """Import it and make it; `given` are the parameters that the program supplies."""
-        settings = {key: _built(value) for key, value in self.settings.items()}
+        settings = {key: _built(value) for key, value in self._at_hand().items()}
         return registry.load(self.room, self.name, self.room)(*given, **settings)
+
+    def check(self) -> None:
+        """That every folder it needs is there: known without importing it."""
+        for value in self._at_hand().values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Component):
+                    part.check()
+
+    def _at_hand(self) -> Tree:
+        """Its settings, with folders where they are."""
+        schema = registry.schema(self.room, self.name, self.room)
+        kinds = {key: ast.unparse(setting.kind) for key, setting in schema.items()}
+        found = dict(self.settings)
+        for key, value in self.settings.items():
+            if kinds[key] == "Folder":
+                found[key] = folder(value, f"{self.room}.{key}")
+            elif kinds[key] == "tuple[Folder, ...]":
+                found[key] = tuple(folder(one, f"{self.room}.{key}.{i}") for i, one in enumerate(value))
+        return found
 
 
 def _built(value: object) -> object:
@@ -83,8 +102,8 @@ def accept(kind: ast.expr, value: object, where: str):
             if type(value) in (int, base) and math.isfinite(value) and holds(value):
                 return base(value)
             raise UserError(f"{where}: want {words}, got {value!r}")
-        case ast.Name(id="Folder"):
-            return folder(value, where)
+        case ast.Name(id="Folder") if isinstance(value, str) and value:
+            return value
         case ast.Name(id=name) if name in ROOM_OF:
             return component(ROOM_OF[name], value, where)
         case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[_, ast.Constant(value=room)])):
@@ -103,9 +122,9 @@ def accept(kind: ast.expr, value: object, where: str):
     raise UserError(f"{where}: want {PLAIN.get(ast.unparse(kind), ast.unparse(kind))}, got {value!r}")
 
 
-def folder(value: object, where: str) -> str:
+def folder(value: str, where: str) -> str:
     """A folder that is there; a bare name is looked for where `cassle data` puts things."""
-    path = Path(str(value)).expanduser()
+    path = Path(value).expanduser()
     path = path if path.is_absolute() or path.exists() else data_home() / path
     if not path.is_dir():
         raise UserError(f"{where}: there is no folder {path}; name one, or fetch the data set with `cassle data NAME`")

@@ -72,6 +72,11 @@ class Experiment:
         """From plain tables, as a TOML file has them."""
         return cls(**settings(_schema(), tree, "", "an experiment"))
 
+    def check(self) -> None:
+        """That the folders it needs are there."""
+        for component in (self.data, *self.probes):
+            component.check()
+
     def tree(self) -> Tree:
         """As plain tables, with every default filled in."""
         values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}

@@ -6,7 +6,7 @@ Positive = float | int
 Weight = float | int
 Share = float | int
 Folder = str
-"""A folder that must be there."""
+"""A folder that must be there when a run begins."""
 
 BOUNDS = {
     "Count": (int, lambda x: x >= 1, "a whole number from 1"),

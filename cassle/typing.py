@@ -22,8 +22,8 @@ class Task:
     """0 for the first."""
     index: Int[Tensor, " n"]
     """Which images of the training set it has."""
-    size: tuple[int, int] = (32, 32)
-    """The height and width of its images, before augmentation."""
+    size: tuple[int, int] | None = (32, 32)
+    """The height and width of its images, before augmentation; None if they differ."""
 
     @property
     def first(self) -> bool:
@@ -34,10 +34,35 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Patches:
+    """Raw images of different sizes, where they lie: what a batch has instead of one tensor."""
+
+    pixels: "tuple[UInt8[Tensor, '3 _ _'], ...]"
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    @property
+    def device(self) -> torch.device:
+        return self.pixels[0].device
+
+    def split(self, length: int) -> "list[Patches]":
+        return [Patches(self.pixels[i : i + length]) for i in range(0, len(self), length)]
+
+    def padded(self) -> "tuple[UInt8[Tensor, 'batch 3 height width'], Int[Tensor, 'batch 2']]":
+        """One tensor, each image in its upper left corner, and their heights and widths."""
+        sizes = torch.tensor([image.shape[1:] for image in self.pixels])
+        whole = self.pixels[0].new_zeros(len(self), 3, *sizes.amax(0).tolist())
+        for place, image in zip(whole, self.pixels):
+            place[:, : image.shape[1], : image.shape[2]] = image
+        return whole, sizes.to(whole.device)
+
+
+@dataclass(frozen=True)
 class Batch:
     """Images on their way through one step: raw first, then with their augmented views."""
 
-    images: UInt8[Tensor, "batch 3 height width"]
+    images: UInt8[Tensor, "batch 3 height width"] | Patches
     index: Int[Tensor, " batch"]
     """Which image of the training set each one is: what its augmentation's random numbers hang on."""
     labels: Int[Tensor, " batch"]

@@ -31,7 +31,7 @@ from cassle.experiment import Experiment, presets
     ({"strategy": {"name": 3}}, "strategy: want a name or a table with a name"),
     ({"strategy": "no_such_package:Thing"}, "strategy: there is no Python module 'no_such_package'"),
     ({"probes": ["knn", "knn"]}, "probes: each may be named once"),
-    ({"data": "cifar10"}, "data.root: there is no folder"),
+    ({"data": {"name": "cifar10", "root": 3}}, "data.root: want a folder's path, got 3"),
     ({"optimizer": {"clip": 1}}, "optimizer.clip: want true or false, got 1"),
 ])  # fmt: skip
 def test_what_is_wrong_is_one_line_that_names_it(changes, line, monkeypatch, tmp_path):
@@ -39,6 +39,14 @@ def test_what_is_wrong_is_one_line_that_names_it(changes, line, monkeypatch, tmp
     with pytest.raises(UserError) as error:
         Experiment.preset("demo", changes)
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
+
+
+def test_a_folder_need_not_be_there_until_a_run_begins(monkeypatch, tmp_path):
+    monkeypatch.setenv("CASSLE_DATA", str(tmp_path))
+    experiment = Experiment.preset("demo", {"data": "cifar10"})
+    for asked in (experiment.check, experiment.data.build):
+        with pytest.raises(UserError, match="data.root: there is no folder .*cassle data"):
+            asked()
 
 
 @pytest.mark.parametrize("name", presets())

@@ -32,6 +32,9 @@ def resized_crop(
     loses more than twice as many rows as columns: such an image is turned over its diagonal before and after, with
     the weights exchanged, so that one order of computing serves both.
     """
+    if len(boxes) == 1 and images.device.type == "cpu":  # an image by itself, large perhaps: nothing but its box is touched
+        top, left, height, width = boxes[0].tolist()
+        images, boxes = images[..., top : top + height, left : left + width], torch.tensor([[0, 0, height, width]])
     top, left, height, width = boxes.unbind(1)
     side = max(images.shape[2:])
     rows, columns = _weights(torch.cat((top, left)), torch.cat((height, width)), side, size, filter).chunk(2)
@@ -78,18 +81,22 @@ def _weights(
     start: Int[Tensor, " batch"], length: Int[Tensor, " batch"], side: int, size: int, filter: Filter
 ) -> Float[Tensor, "batch weight side"]:
     """What each of `size` new pixels takes from the old ones, in rows of lower parts, then of upper parts."""
-    first, parts = _taps(side, size, filter, start.device)
+    if side > len(length):
+        first, parts = _taps(length, side, size, filter)
+    else:  # many boxes, few lengths
+        every = torch.arange(1, side + 1, device=start.device)
+        first, parts = (table[length - 1] for table in _taps(every, side, size, filter))
     taps = parts.shape[2]
-    place = (first[length - 1] + start[:, None])[..., None] + torch.arange(taps, device=start.device)
+    place = (first + start[:, None])[..., None] + torch.arange(taps, device=start.device)
     dense = parts.new_zeros(len(start), 2 * size, side + taps)  # taps beyond the box weigh nothing, but need a place
-    return dense.scatter_(2, place.repeat(1, 2, 1), parts[length - 1])[..., :side]
+    return dense.scatter_(2, place.repeat(1, 2, 1), parts)[..., :side]
 
 
 def _taps(
-    side: int, size: int, filter: Filter, device: torch.device
+    length: Int[Tensor, " length"], side: int, size: int, filter: Filter
 ) -> tuple[Int[Tensor, "length size"], Float[Tensor, "length weight tap"]]:
-    """For every length from 1 to `side`, where each new pixel's taps begin, and the two parts of their weights."""
-    length = torch.arange(1, side + 1, device=device, dtype=torch.float64)[:, None]  # as in Pillow: all 22 bits must be right
+    """For lengths of up to `side`, where each new pixel's taps begin, and the two parts of their weights."""
+    device, length = length.device, length.double()[:, None]  # as in Pillow: all 22 bits must be right
     scale = length / size
     stretch = scale.clamp(min=1)
     reach = SUPPORT[filter] * stretch

@@ -13,7 +13,7 @@ from cassle.augment.colour import grayscale, jitter, solarize
 from cassle.augment.resize import choose, hflip, resized_crop
 from cassle.kinds import Count, Positive, Share, Weight
 from cassle.randomness import fold, uniform
-from cassle.typing import Batch, Pixels
+from cassle.typing import Batch, Patches, Pixels
 
 ATTEMPTS = 10
 DRAWS = {"crop": 4 * ATTEMPTS, "factor": 4, "order": 4, "jitter": 1, "gray": 1, "blur": 1, "sigma": 1, "solarize": 1, "flip": 1}
@@ -21,6 +21,9 @@ DRAWS = {"crop": 4 * ATTEMPTS, "factor": 4, "order": 4, "jitter": 1, "gray": 1, 
 
 CACHE = 96 * 32**2
 """How many pixels a CPU augments at a time: as many as its cache holds, and its allocator keeps."""
+
+TOGETHER = 32
+"""How many images of different sizes a GPU augments at a time: each takes the room of the largest."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class View:
 
 def crop_boxes(
     u: Float[Tensor, "batch 40"],
-    height: int,
-    width: int,
+    height: int | Int[Tensor, "batch 1"],
+    width: int | Int[Tensor, "batch 1"],
     scale: tuple[float, float] = View.scale,
     ratio: tuple[float, float] = View.ratio,
 ) -> Int[Tensor, "batch 4"]:
@@ -60,6 +63,7 @@ def crop_boxes(
     If none fits, the largest centred box whose ratio is allowed.
     """
     area, shape, down, right = u.double().view(-1, ATTEMPTS, 4).unbind(2)  # float64: the same boxes everywhere, none beyond the edge
+    height, width = (torch.as_tensor(side, dtype=area.dtype, device=u.device) for side in (height, width))
     area = height * width * _between(*scale, area)
     shape = _between(math.log(ratio[0]), math.log(ratio[1]), shape).exp()
     h, w = (area / shape).sqrt().round(), (area * shape).sqrt().round()
@@ -69,11 +73,10 @@ def crop_boxes(
     attempts = torch.stack((top, left, h, w), dim=2)
     first = torch.where(fits, torch.arange(ATTEMPTS, device=u.device), ATTEMPTS).amin(1)
     chosen = attempts.gather(1, first.clamp(max=ATTEMPTS - 1)[:, None, None].expand(-1, 1, 4)).squeeze(1)
-    h = min(height, round(width / ratio[0]))
-    w = min(width, round(height * ratio[1]))
-    fallback = [(height - h) // 2, (width - w) // 2, h, w]
-    found = first < ATTEMPTS
-    return torch.stack([torch.where(found, x, y) for x, y in zip(chosen.unbind(1), fallback)], dim=1).long()
+    h = height.minimum((width / ratio[0]).round())
+    w = width.minimum((height * ratio[1]).round())
+    centred = torch.stack((((height - h) / 2).floor(), ((width - w) / 2).floor(), h, w), dim=-1).reshape(-1, 4)
+    return torch.where(first[:, None] < ATTEMPTS, chosen, centred).long()
 
 
 class Augment(nn.Module):
@@ -92,9 +95,11 @@ class Augment(nn.Module):
     def _view(self, batch: Batch, number: int) -> Pixels:
         view = self.views[number]
         u = uniform(fold(batch.key, torch.full_like(batch.key, number)), batch.index, sum(DRAWS.values()))
-        if batch.images.device.type != "cpu":
+        ragged, host = isinstance(batch.images, Patches), batch.images.device.type == "cpu"
+        if not ragged and not host:
             return self.normalise(augmented(batch.images, view, u))
-        length = max(1, CACHE // max(view.size**2, math.prod(batch.images.shape[2:])))
+        largest = 0 if ragged else math.prod(batch.images.shape[2:])
+        length = (1 if ragged else max(1, CACHE // max(view.size**2, largest))) if host else TOGETHER
         pairs = zip(batch.images.split(length), u.split(length))
         return torch.cat([self.normalise(augmented(images, view, u)) for images, u in pairs])
 
@@ -104,12 +109,14 @@ class Augment(nn.Module):
 
 
 def augmented(
-    images: UInt8[Tensor, "batch 3 height width"], view: View, u: Float[Tensor, "batch draws"]
+    images: UInt8[Tensor, "batch 3 height width"] | Patches, view: View, u: Float[Tensor, "batch draws"]
 ) -> Float[Tensor, "batch 3 size size"]:
     """One view of the images, in whole grey levels; what the recipe excludes (a chance of 0) costs nothing."""
     drawn = dict(zip(DRAWS, u.split(list(DRAWS.values()), dim=1)))
     happens = {name: (drawn[name] < getattr(view, name)).squeeze(1) for name in ("jitter", "gray", "blur", "solarize", "flip")}
-    x = resized_crop(images, crop_boxes(drawn["crop"], *images.shape[2:], view.scale, view.ratio), view.size)
+    images, sizes = images.padded() if isinstance(images, Patches) else (images, None)
+    height, width = images.shape[2:] if sizes is None else sizes.split(1, dim=1)
+    x = resized_crop(images, crop_boxes(drawn["crop"], height, width, view.scale, view.ratio), view.size)
     if view.jitter:
         spans = [(max(0.0, 1 - s), 1 + s, 1) for s in (view.brightness, view.contrast, view.saturation)] + [(-view.hue, view.hue, 0)]
         columns = zip(spans, drawn["factor"].unbind(1))

@@ -20,7 +20,7 @@ class Batches:
 
     def __init__(self, split: Split, task: Task, batch_size: int):
         self.split, self.task, self.batch_size = split, task, batch_size
-        self.device = split.images.pixels.device
+        self.device = split.images.device
         self.labels, self.index = split.labels.to(self.device), task.index.to(self.device)
         self.epoch, self.order = -1, self.index
 

@@ -13,11 +13,13 @@ from cassle.errors import UserError
 from cassle.registry import load
 
 CIFAR_MEAN, CIFAR_STD = (0.4914, 0.4822, 0.4465), (0.247, 0.243, 0.261)
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+PAPER_STD = (0.228, 0.224, 0.225)  # paper != code: the text says nothing; the published code has .228 for red
 
 
 @dataclass(frozen=True)
 class Split:
-    """Images with a label and a domain each; training never sees either, except to cut the stream."""
+    """Images with a label (-1 where there is none) and a domain each; training never sees either, except to cut the stream."""
 
     images: Images
     labels: Int[Tensor, " n"]
@@ -38,9 +40,14 @@ class Dataset:
     train: Split
     test: Split
     classes: tuple[str, ...]
+    """None of them where nothing is labelled: then there is nothing to probe for."""
     domains: tuple[str, ...]
     mean: tuple[float, float, float] = CIFAR_MEAN
     std: tuple[float, float, float] = CIFAR_STD
+    fingerprint: str = ""
+    """Of images that may change between two starts of a run."""
+    aside: tuple[str, ...] = ()
+    """Files that could not be used, each with the reason."""
 
     def to(self, device: torch.device | str) -> "Dataset":
         return replace(self, train=self.train.to(device), test=self.test.to(device))

@@ -12,14 +12,24 @@ from cassle.kinds import Count
 Tasks = list[Int[Tensor, "..."]]
 
 
-def class_incremental(labels: Int[Tensor, " n"] | Sequence[int], tasks: Count = 5, seed: int = 5) -> Tasks:
-    """The classes are shuffled, then dealt out in runs of equal length (or one longer than others, where they do not divide)."""
+def class_incremental(
+    labels: Int[Tensor, " n"] | Sequence[int], tasks: Count = 5, seed: int = 5, classes_each: tuple[Count, ...] = ()
+) -> Tasks:
+    """The classes are shuffled, then dealt out in runs of equal length (or one longer than others, where they do not divide).
+
+    `classes_each` deals them out unevenly: (50, 10, 10), say, whatever `tasks` is.
+    """
     labels = torch.as_tensor(labels)
     classes = labels.unique()
+    classes = classes[classes >= 0]  # not the unlabelled
+    if classes_each and sum(classes_each) != len(classes):
+        raise UserError(f"stream.classes_each adds up to {sum(classes_each)}, but there are {len(classes)} classes")
+    tasks = len(classes_each) or tasks
     if not 1 <= tasks <= len(classes):
         raise UserError(f"stream.tasks is {tasks}, but there are {len(classes)} classes: choose 1 to {len(classes)}")
     order = classes[torch.randperm(len(classes), generator=torch.Generator().manual_seed(seed))]
-    return [torch.isin(labels, own).nonzero().flatten() for own in order.tensor_split(tasks)]
+    shares = order.split(list(classes_each)) if classes_each else order.tensor_split(tasks)
+    return [torch.isin(labels, own).nonzero().flatten() for own in shares]
 
 
 def data_incremental(n: int, tasks: Count = 5, seed: int = 42) -> Tasks:
@@ -31,7 +41,7 @@ def data_incremental(n: int, tasks: Count = 5, seed: int = 42) -> Tasks:
 
 
 def domain_incremental(domains: Int[Tensor, " n"] | Sequence[int]) -> Tasks:
-    """One domain (photos, sketches, ...) a task, in the order of their numbers."""
+    """One domain (photos, sketches, ...) a task, in the order that the data set has them."""
     domains = torch.as_tensor(domains)
     return [(domains == domain).nonzero().flatten() for domain in domains.unique()]
 
@@ -39,3 +49,8 @@ def domain_incremental(domains: Int[Tensor, " n"] | Sequence[int]) -> Tasks:
 def joint(n: int) -> Tasks:
     """Everything at once: the upper bound."""
     return [torch.arange(n)]
+
+
+def fraction(n: int, of: Count = 5, seed: int = 42) -> Tasks:
+    """One random part of everything, 1 / `of`: what a single task's worth of images can teach."""
+    return data_incremental(n, of, seed)[-1:]

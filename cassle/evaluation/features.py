@@ -30,7 +30,7 @@ class Encoded:
     @torch.no_grad()
     def _features(self, split: Split, batch: int = 512) -> Features:
         """In evaluation mode, which leaves every byte of the backbone as it was."""
-        device = split.images.pixels.device
+        device = split.images.device
         mean, std = self.dataset.pixel_statistics(device)
         training = self.backbone.training
         self.backbone.eval()

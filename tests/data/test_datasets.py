@@ -80,14 +80,6 @@ def test_any_step_can_be_had_without_those_before_it():
     assert torch.equal(batch.images, jumped.images)
 
 
-def test_cifar10_that_is_not_there_is_one_line(tmp_path, monkeypatch):
-    from cassle.config import component
-
-    monkeypatch.setenv("CASSLE_DATA", str(tmp_path))
-    with pytest.raises(UserError, match="data.root: there is no folder .*cassle data"):
-        component("data", "cifar10", "data")
-
-
 def test_cifar10_is_read_from_its_sheets(tmp_path):
     from cassle.data.cifar10 import cifar10
 
