@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Literal
 
 from cassle import registry
@@ -56,7 +57,7 @@ class Experiment:
 
     @classmethod
     def preset(cls, name: str, changes: Tree | None = None) -> "Experiment":
-        """A preset by name, or a run's TOML by path, with changes over it."""
+        """A preset by name, or a run's TOML by path, with changes over it; of a preset also `budget`, its tables of fewer epochs."""
         changes = changes or {}
         if name.endswith(".toml"):
             return cls.from_tree(merge(_read(Path(name)), changes))
@@ -65,7 +66,10 @@ class Experiment:
         module = import_module(f"cassle.presets.{name}")
         tree = merge(module.PRESET, {"method": changes.get("method", module.PRESET["method"])})
         method = tree["method"] if isinstance(tree["method"], str) else tree["method"].get("name", "")
-        return cls.from_tree(merge(merge(module.PRESET, module.METHODS.get(method, {"method": method})), changes))
+        found = merge(module.PRESET, module.METHODS.get(method, {"method": method}))
+        for table in (_together(module, method, changes), *_budget(name, module, method, changes)):
+            found = merge(found, table)
+        return cls.from_tree(merge(found, {key: value for key, value in changes.items() if key != "budget"}))
 
     @classmethod
     def from_tree(cls, tree: Tree) -> "Experiment":
@@ -103,6 +107,26 @@ def grid(preset: str, strategy: str, key: str) -> list:
 def presets() -> list[str]:
     """The names of all presets."""
     return sorted(path.stem for path in (registry.HERE / "presets").glob("[a-z]*.py"))
+
+
+def _together(module: ModuleType, method: str, changes: Tree) -> Tree:
+    """What the preset has for the method with the strategy."""
+    strategy = merge(module.PRESET["strategy"], changes.get("strategy", module.PRESET["strategy"]))
+    strategy = strategy if isinstance(strategy, str) else strategy.get("name")
+    pair = getattr(module, "PAIRS", {}).get((method, strategy), {})
+    return merge({"strategy": {"name": strategy}}, pair) if pair else {}
+
+
+def _budget(name: str, module: ModuleType, method: str, changes: Tree) -> list[Tree]:
+    """What `budget=50` makes shorter: for all methods, then for this one."""
+    if "budget" not in changes:
+        return []
+    budgets, wanted = getattr(module, "BUDGETS", {}), changes["budget"]
+    if type(wanted) is not int or wanted not in budgets:
+        there = f"there is: {', '.join(map(str, budgets))}; any other length is epochs=" if budgets else "say epochs= or steps="
+        raise UserError(f"budget: {name} has none of {wanted!r} ({there})")
+    shared, own = budgets[wanted]
+    return [shared, own.get(method, {})]
 
 
 def _schema() -> dict[str, Setting]:

@@ -1,4 +1,4 @@
-"""LARS: momentum SGD whose step is a fixed share of each tensor's own size."""
+"""Momentum SGD, and LARS, whose step is a fixed share of each tensor's own size."""
 
 from collections.abc import Iterable, Sequence
 
@@ -32,9 +32,7 @@ class LARS(Optimizer):
         exclude_1d: bool = True,
     ):
         super().__init__(params, dict(lr=lr, momentum=momentum, weight_decay=weight_decay, eta=eta, clip=clip, exclude_1d=exclude_1d))
-        for group in self.param_groups:
-            for w in group["params"]:
-                self.state[w]["momentum"] = torch.zeros_like(w)  # made here, so that a checkpoint has where to go
+        _rest(self)
 
     @torch.no_grad()
     def step(self) -> None:
@@ -42,16 +40,46 @@ class LARS(Optimizer):
             moving = [w for w in group["params"] if w.grad is not None]
             plain = [w for w in moving if group["exclude_1d"] and w.ndim <= 1]
             scaled = [w for w in moving if not (group["exclude_1d"] and w.ndim <= 1)]
-            self._descend(plain, [w.grad for w in plain], group)
-            self._descend(scaled, _trusted(scaled, group), group)
+            _descend(self, plain, [w.grad for w in plain], group)
+            _descend(self, scaled, _trusted(scaled, group), group)
 
-    def _descend(self, weights: list[Tensor], gradients: Sequence[Tensor], group: dict) -> None:
-        if not weights:
-            return
-        momenta = [self.state[w]["momentum"] for w in weights]
-        torch._foreach_mul_(momenta, group["momentum"])
-        torch._foreach_add_(momenta, gradients)
-        torch._foreach_sub_(weights, torch._foreach_mul(momenta, group["lr"]))
+
+class SGD(Optimizer):
+    """g <- g + d w;  m <- mu m + g;  w <- w - lr m      (Polyak, 1964)
+
+    What MoCo was taught with on large images.  Without waiting for the device, as LARS.
+
+    Args:
+        lr: for a batch of 256; a run scales it in proportion to its own.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: Positive = 0.4, momentum: Share = 0.9, weight_decay: Weight = 1e-4):
+        super().__init__(params, dict(lr=lr, momentum=momentum, weight_decay=weight_decay))
+        _rest(self)
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for group in self.param_groups:
+            moving = [w for w in group["params"] if w.grad is not None]
+            pulls = torch._foreach_mul(moving, group["weight_decay"]) if moving else []
+            _descend(self, moving, torch._foreach_add([w.grad for w in moving], pulls) if moving else [], group)
+
+
+def _rest(optimizer: Optimizer) -> None:
+    """No momentum yet: made here, so that a checkpoint has where to go."""
+    for group in optimizer.param_groups:
+        for w in group["params"]:
+            optimizer.state[w]["momentum"] = torch.zeros_like(w)
+
+
+def _descend(optimizer: Optimizer, weights: list[Tensor], gradients: Sequence[Tensor], group: dict) -> None:
+    """m <- mu m + g;  w <- w - lr m"""
+    if not weights:
+        return
+    momenta = [optimizer.state[w]["momentum"] for w in weights]
+    torch._foreach_mul_(momenta, group["momentum"])
+    torch._foreach_add_(momenta, gradients)
+    torch._foreach_sub_(weights, torch._foreach_mul(momenta, group["lr"]))
 
 
 def _trusted(weights: list[Tensor], group: dict) -> Sequence[Tensor]:
