@@ -73,8 +73,14 @@ GRIDS = {
 PAIRS = {("supcon", "cassle"): {"strategy": {"criterion": {"name": "info_nce", "temperature": 0.2}}}}
 """What a method and a strategy change together."""
 BUDGETS = {
-    50: ({"epochs": 50, "schedule": {"warmup": 2}}, {"swav": {"method": {"queue_from": 5, "freeze": 1}}, "dino": {"method": {"warmup": 3}}}),
-    100: ({"epochs": 100, "schedule": {"warmup": 2}}, {"swav": {"method": {"queue_from": 10, "freeze": 1}}, "dino": {"method": {"warmup": 6}}}),
+    50: (
+        {"epochs": 50, "schedule": {"warmup": 2}},
+        {"swav": {"method": {"queue_from": 5, "freeze": 1}}, "dino": {"method": {"warmup": 3}}},
+    ),
+    100: (
+        {"epochs": 100, "schedule": {"warmup": 2}},
+        {"swav": {"method": {"queue_from": 10, "freeze": 1}}, "dino": {"method": {"warmup": 6}}},
+    ),
 }
 """Epochs a task: what all methods then have in shorter, and what single ones have besides.  Two epochs of warm-up at least: one is none."""
 IMAGES = 50_000
