@@ -4,6 +4,8 @@ import itertools
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -26,6 +28,7 @@ Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", h
 Out = Annotated[Path | None, typer.Option("--out", help="Where the run goes; the same command again continues it.")]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 ...; the GPU if there is one.")]
 SaveEvery = Annotated[float, typer.Option("--save-every", help="Seconds between two saves of the resumable state.")]
+Runs = Annotated[list[Path] | None, typer.Argument(metavar="[RUNS]...", help="Runs, or folders of some; `runs`, if not said.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="How many runs at a time, when there are several.")]
 
 
@@ -83,6 +86,61 @@ def show(preset: Annotated[str, typer.Argument()], changes: Changes = None) -> N
     experiments = _experiments(preset, changes or [])
     for name, experiment in experiments.items():
         print((f"# {name}\n" if len(experiments) > 1 else "") + experiment.toml(), end="")
+
+
+@app.command()
+def table(
+    number: Annotated[str, typer.Argument(help="2 to 15; the appendix's A to F are 10 to 15.")],
+    runs: Runs = None,
+    format: Annotated[Literal["text", "markdown", "latex", "csv"], typer.Option("--format")] = "text",
+    out: Annotated[Path | None, typer.Option("--out", help="The file to write, instead of the terminal.")] = None,
+) -> None:
+    """A table of the paper: our numbers beside its own, and in what the runs differ from its."""
+    from cassle.reports.comparison import compared
+    from cassle.reports.formats import FORMATS
+    from cassle.reports.sheet import put
+
+    text = FORMATS[format](compared(number, runs or []))
+    put(out, lambda path: path.write_text(text + "\n", "utf-8")) if out else print(text)
+
+
+@app.command()
+def figure(
+    name: Annotated[Literal["teaser", "evolution"], typer.Argument()],
+    runs: Runs = None,
+    out: Annotated[Path | None, typer.Option("--out", help="FILE.png or FILE.svg; without either, both.")] = None,
+) -> None:
+    """A figure of the paper from our runs: what CaSSLe gains (teaser), strategies over tasks (evolution)."""
+    from cassle.reports.figures import figure
+
+    print("\n".join(f"figure: {path}" for path in figure(name, runs or [], out or Path(name))))
+
+
+@app.command()
+def reproduce(
+    number: Annotated[str, typer.Argument(metavar="TABLE", help="table2, say.")],
+    budget: Annotated[int | None, typer.Option("--budget", help="Epochs a task, of those that the presets have: 50 or 100.")] = None,
+    seeds: Annotated[str, typer.Option("--seeds", help="5,6,7, say; the preset's, if not said.")] = "",
+    grid: Annotated[bool, typer.Option("--grid", help="Also tune what the paper tuned.")] = False,
+    gpus: Annotated[str, typer.Option("--gpus", help="0,1, say: one run on each at a time.")] = "",
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what is missing and how long it will take.")] = False,
+    out: Out = None,
+    device: Device = "auto",
+    save_every: SaveEvery = 60.0,
+    jobs: Jobs = None,
+) -> None:
+    """Make a table of the paper: run what is missing of it, then print it; killed or stopped, the same command continues."""
+    from cassle.reproduce import check, make, numbers, planned
+
+    places = numbers(gpus, "--gpus")
+    wanted = planned(number, out, budget=budget, seeds=numbers(seeds, "--seeds"), tuned=grid)
+    if not plan:
+        check(wanted, places)
+    print(wanted.said(jobs or len(places) or 1))
+    if not plan:
+        with _stoppable():
+            make(wanted, places, device=device, jobs=jobs, save_every=save_every)
+        print(wanted.filled())
 
 
 @app.command()
@@ -165,23 +223,31 @@ def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_ever
         experiment.check()
     from cassle.reports.live import Live
     from cassle.reports.table import printed
-    from cassle.run import Stopped, run
+    from cassle.run import run
     from cassle.sweep import sweep
 
+    with _stoppable(), Live(list(experiments) if _leads() else []) as live:
+        if len(experiments) == 1 or "RANK" in os.environ:
+            for name, experiment in experiments.items():
+                run(experiment, out / name, device=device, save_every=save_every, watch=lambda p: live.tell(name, p))
+        else:
+            sweep(experiments, out, jobs=jobs, device=device, save_every=save_every, watch=live.tell)
+    if _leads():
+        printed(records)
+    return records
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Say where a run was stopped, and leave."""
+    from cassle.run import Stopped
+
     try:
-        with Live(list(experiments) if _leads() else []) as live:
-            if len(experiments) == 1 or "RANK" in os.environ:
-                for name, experiment in experiments.items():
-                    run(experiment, out / name, device=device, save_every=save_every, watch=lambda p: live.tell(name, p))
-            else:
-                sweep(experiments, out, jobs=jobs, device=device, save_every=save_every, watch=live.tell)
+        yield
     except Stopped as where:
         if _leads():
             print(f"cassle: stopped at {where}; the same command continues from there", file=sys.stderr)
         sys.exit(130)
-    if _leads():
-        printed(records)
-    return records
 
 
 def _leads() -> bool:

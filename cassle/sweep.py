@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
@@ -37,26 +37,43 @@ def sweep(
     out: Path | str,
     *,
     jobs: int | None = None,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     save_every: float = 60.0,
     watch: Callable[[str, Progress], None] = lambda name, progress: None,
+    until: Mapping[str, int] | None = None,
+    patient: bool = False,
 ) -> None:
     """Run every experiment into `out/NAME`, `jobs` at a time: as many as there are cores, or two on a GPU, if not said.
 
     On the first task a strategy that has nothing to keep yet is fine-tuning, bit for bit: experiments that differ in
     such a strategy alone share it.
+
+    Args:
+        device: one for all, or several to take turns on: then one run on each, if `jobs` are not said.
+        until: how many tasks, of those that are not to be learned to the end.
+        patient: an error in one run leaves the others alone, and is raised when they are done.
     """
     places = {name: Path(out) / name for name in experiments}
     for name, experiment in experiments.items():
         Record(places[name]).check(experiment)
-    limit = jobs or (2 if device != "cpu" and torch.cuda.is_available() else os.cpu_count() or 1)
+    devices = _places(device, jobs)
     families = _families(experiments)
     donors = [Job(family[0], experiments[family[0]], places[family[0]], until=1) for family in families if len(family) > 1]
-    _side_by_side(donors, limit, device, save_every, watch)
+    failed = _side_by_side(donors, devices, save_every, watch, patient)
     for family in families:
         for name in family[1:]:
             _adopt(Record(places[family[0]]), Record(places[name]), experiments[name])
-    _side_by_side([Job(name, e, places[name]) for name, e in experiments.items()], limit, device, save_every, watch)
+    left = [Job(name, e, places[name], (until or {}).get(name)) for name, e in experiments.items() if name not in failed]
+    failed |= _side_by_side(left, devices, save_every, watch, patient)
+    if failed:
+        raise UserError(f"{len(failed)} of {len(experiments)} runs failed: " + "; ".join(f"{name}: {error}" for name, error in failed.items()))
+
+
+def _places(device: str | Sequence[str], jobs: int | None) -> list[str]:
+    """A device for each of the runs that may go on at a time."""
+    if isinstance(device, str):
+        return [device] * (jobs or (2 if device != "cpu" and torch.cuda.is_available() else os.cpu_count() or 1))
+    return [device[i % len(device)] for i in range(jobs or len(device))]
 
 
 def _families(experiments: Mapping[str, Experiment]) -> list[list[str]]:
@@ -85,43 +102,52 @@ def _adopt(donor: Record, heir: Record, experiment: Experiment) -> None:
         os.replace(heir.last / "000000.json.copying", manifest)  # last: it vouches for the rest
 
 
-def _side_by_side(jobs: list[Job], limit: int, device: str, save_every: float, watch: Callable[[str, Progress], None]) -> None:
-    """Run jobs in processes, at most `limit` at a time, the cores divided among them.
+def _side_by_side(
+    jobs: list[Job], devices: list[str], save_every: float, watch: Callable[[str, Progress], None], patient: bool
+) -> dict[str, Exception]:
+    """Run jobs in processes, at most one at a time for each of `devices`, the cores divided among them.
 
-    An error in one, or a request to stop, lets the others save their state; then it is raised here.
+    An error in one, or a request to stop, lets the others save their state; then it is raised here.  Who is patient gets the
+    errors, by name, when all others are done.
     """
+    failed: dict[str, Exception] = {}
     if not jobs:
-        return
+        return failed
     context, waiting, running = get_context("spawn"), list(jobs), {}
-    threads = max(1, torch.get_num_threads() // min(limit, len(jobs)))
+    threads, free = max(1, torch.get_num_threads() // min(len(devices), len(jobs))), list(devices)
     end: Exception | None = None
     with StopSignal() as stop:
         while running or (waiting and end is None):
-            while waiting and end is None and len(running) < limit:
-                job = waiting.pop(0)
+            while waiting and end is None and free:
+                job, device = waiting.pop(0), free.pop(0)
                 ours, theirs = context.Pipe(duplex=False)
                 process = context.Process(target=_work, args=(job, threads, device, save_every, theirs), daemon=True)
                 process.start()
                 theirs.close()
-                running[ours] = (job, process)
+                running[ours] = (job, process, device)
             for pipe in wait(list(running), timeout=0.5):
-                job, process = running[pipe]
+                job, process, device = running[pipe]
                 try:
                     news = pipe.recv()
                 except EOFError:
                     process.join()
                     del running[pipe]
+                    free.append(device)
                     news = RuntimeError(f"the process of {job.name} ended with {process.exitcode}") if process.exitcode else None
                 if isinstance(news, Progress):
                     watch(job.name, news)
-                end = end or (news if isinstance(news, Exception) else None)
+                if isinstance(news, Exception) and patient and not isinstance(news, Stopped):
+                    failed[job.name] = news
+                else:
+                    end = end or (news if isinstance(news, Exception) else None)
             if stop.asked:
                 end = end or Stopped("a request")
             if end is not None:
-                for _, process in running.values():
+                for _, process, _ in running.values():
                     process.terminate()  # which asks it to save its state and stop
     if end is not None:
         raise end
+    return failed
 
 
 def _work(job: Job, threads: int, device: str, save_every: float, pipe: Connection) -> None:

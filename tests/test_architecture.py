@@ -24,8 +24,9 @@ MAY_IMPORT = {  # besides the floor and its own room
     "record": {"experiment"},
     "run": {"experiment", "record", "training", "evaluation", "augment", "data", "networks"},
     "sweep": {"experiment", "record", "run", "training"},
-    "reports": {"experiment", "record", "training", "evaluation", "networks", "data"},
-    "cli": {"experiment", "record", "run", "sweep", "presets", "reports"},
+    "reports": {"experiment", "record", "training", "evaluation", "networks", "data", "presets"},
+    "reproduce": {"experiment", "record", "reports", "sweep"},
+    "cli": {"experiment", "record", "run", "sweep", "presets", "reports", "reproduce"},
     "presets": {"presets"},
     "__main__": {"cli"},
 }

@@ -130,6 +130,7 @@ def _experiment(preset: str, changes: str, ask: str, times: int, budget: int | N
         stream = import_module(f"cassle.presets.{preset}").PRESET["stream"]
         tree |= {"strategy": "finetune", "stream": "joint", "groups": stream}
     found = Experiment.preset(preset, tree)
-    first = merge(found.probes[0].tree(), json.loads(ask))
-    others = [probe.tree() for probe in found.probes if probe.label != component("evaluation", first, "probes").label]
-    return Experiment.from_tree(found.tree() | {"epochs": found.epochs * times, "probes": [first, *others]})
+    first = component("evaluation", merge(found.probes[0].tree(), json.loads(ask)), "probes")
+    known = first.label in [probe.label for probe in found.probes]  # else it takes the place of the published one
+    others = [probe.tree() for probe in found.probes[not known :] if probe.label != first.label]
+    return Experiment.from_tree(found.tree() | {"epochs": found.epochs * times, "probes": [first.tree(), *others]})

@@ -50,10 +50,9 @@ class Filled:
 
 
 def compared(word: str, places: Sequence[Path]) -> Filled:
-    """That table, from the runs under some folders; under `runs`, if none is named."""
+    """That table, from the runs under some folders."""
     wanted = table(word)
-    default = [path for path in (Path("runs"),) if path.is_dir()]
-    return filled(wanted, runs_under(places or default))
+    return filled(wanted, runs_under(places))
 
 
 def filled(table: Table, runs: Sequence[Run]) -> Filled:

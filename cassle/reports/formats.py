@@ -2,13 +2,9 @@
 
 import csv
 import io
-import os
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from cassle.disk import write
-from cassle.errors import UserError
 from cassle.reports.cells import Cell
 from cassle.reports.comparison import Filled, devices, epochs, hours, placed
 from cassle.reports.matching import Found
@@ -75,19 +71,6 @@ def as_csv(filled: Filled) -> str:
 
 
 FORMATS: dict[str, Callable[[Filled], str]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex, "csv": as_csv}
-
-
-def put(text: str, out: Path | None) -> None:
-    """To a file, or to the terminal."""
-    if out is None:
-        print(text)
-        return
-    try:
-        if out.is_dir() or not os.access(out.parent, os.W_OK | os.X_OK):
-            raise UserError(f"{out} cannot be written: {'it is a folder' if out.is_dir() else f'{out.parent} is not there, or read-only'}")
-        write(out, lambda path: path.write_text(text + "\n", "utf-8"))
-    except OSError as error:
-        raise UserError(f"{out} cannot be written: {error.strerror or error}") from None
 
 
 def _cell(cell: Cell, found: Found | None, letters: dict[str, str], style: str) -> str:

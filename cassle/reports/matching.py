@@ -14,6 +14,8 @@ from cassle.reports.appendix import DOMAINS
 from cassle.reports.cells import Cell
 from cassle.reports.differences import answering, apart, budgets, grid, identity, marks
 
+HOME = Path("runs")
+"""Where runs go, if nothing else is said."""
 MEASURES = {"A": "average", "F": "forgetting", "FT": "forward_transfer"}
 
 
@@ -70,9 +72,9 @@ class Found:
 
 
 def runs_under(paths: Sequence[Path]) -> list[Run]:
-    """All that the paths are or hold, finished or not; each once."""
+    """All that the paths are or hold (`runs`, if none is named and it is there), finished or not; each once."""
     places: dict[Path, Path] = {}
-    for path in paths:
+    for path in paths or filter(Path.is_dir, [HOME]):
         if not path.is_dir():
             raise UserError(f"{path} is not a folder; name run directories, or folders that hold some")
         for place in [path] if (path / "experiment.toml").is_file() else sorted(p.parent for p in path.rglob("experiment.toml")):
@@ -124,9 +126,9 @@ def _tuned(key: str, chosen: Run, alike: Sequence[Run]) -> str:
     """What was taken where the paper tuned."""
     setting = key.removeprefix("strategy.")
     values = {run.tree["strategy"][setting] for run in alike}
-    how = f"the best of the {len(values)} tried" if len(values) > 1 else "not tuned"
+    how = f"the best of {len(values)}; the paper's is not known" if len(values) > 1 else "not tuned as the paper's was"
     strategy = chosen.tree["strategy"]
-    return f"{strategy['name']} at {setting} {strategy[setting]:g}, {how}; the paper's is tuned, and not known"
+    return f"{strategy['name']} at {setting} {strategy[setting]:g}, {how}"
 
 
 def _tree(record: Record) -> Tree:
