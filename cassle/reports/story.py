@@ -68,7 +68,9 @@ class Story:
     @cached_property
     def columns(self) -> list:
         """The test images behind each column; none where the data set is gone."""
-        return columns(self.experiment.groups or self.experiment.stream, self.dataset) if self.dataset else []
+        if not self.dataset:
+            return []
+        return [column.test for column in columns(self.experiment.groups or self.experiment.stream, self.dataset)]
 
     @cached_property
     def column_names(self) -> list[str]:
@@ -104,9 +106,9 @@ class Story:
         return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
     @cached_property
-    def ranks(self) -> list[float]:
-        """The effective rank of the features, with random weights and after each task."""
-        return self.record.health()["rankme"] if (self.record.path / "health.json").is_file() else []
+    def health(self) -> dict[str, list[float | None]]:
+        """Signs of health, with random weights and after each task."""
+        return self.record.health() if (self.record.path / "health.json").is_file() else {}
 
     @cached_property
     def environment(self) -> Tree:
