@@ -79,7 +79,7 @@ class Course:
         self._check_method()
         views = tuple(view.build() for view in experiment.views)
         judged = columns(experiment.groups or experiment.stream, self.dataset)
-        probes = {probe.label: probe.build() for probe in experiment.probes if len(judged[0].train)}
+        probes = {probe.label: probe.build() for probe in experiment.probes if self.dataset.classes}
         self.jury = Jury(probes, self.dataset, judged, self.precision, experiment.test_size or (None if size else views[0].size))
         with seeded(key(experiment.seed, "method")):
             method = experiment.method.build(experiment.backbone.build())

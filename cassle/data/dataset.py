@@ -66,14 +66,15 @@ class Column(NamedTuple):
     """What one column of the accuracy matrix is about: the images of a task, or of whatever else is judged by itself."""
 
     train: Int[Tensor, "..."]
-    """Labelled ones to learn from."""
+    """To learn from."""
     test: Int[Tensor, "..."]
-    """Labelled ones to be asked about."""
+    """To be asked about."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Column":
-        """Everything."""
-        return cls(*((split.labels >= 0).nonzero().flatten() for split in (dataset.train, dataset.test)))
+        """Everything that is labelled; or everything, where nothing is."""
+        least = 0 if dataset.classes else -1
+        return cls(*((split.labels >= least).nonzero().flatten() for split in (dataset.train, dataset.test)))
 
 
 def columns(stream: Component, dataset: Dataset) -> list[Column]:

@@ -108,6 +108,9 @@ def queries(seen: Sample, each: int) -> Int[Tensor, " q"]:
     for number in seen.column.unique():
         own = (seen.column == number).nonzero().flatten()
         classes = seen.labels[own].unique()
+        if not seen.dataset.classes:
+            found.extend(own[_evenly(len(own), each)])
+            continue
         for label in classes[_evenly(len(classes), each)]:
             same = own[seen.labels[own] == label]
             found.append(same[len(same) // 2])

@@ -20,8 +20,8 @@ class Story:
         self.record, self.name, self.number, self.experiment, self.dataset = record, name, number, experiment, dataset
         self.tree = experiment.tree() if experiment else tomllib.loads((record.path / "experiment.toml").read_text("utf-8"))
         self.accuracy = record.accuracy()
-        if not self.accuracy:
-            raise ValueError("no probe judged it")
+        if not self.accuracy and not self.health:
+            raise ValueError("nothing judged it")
 
     @property
     def probes(self) -> list[str]:
@@ -30,12 +30,12 @@ class Story:
     @property
     def done(self) -> int:
         """How many tasks it has learned."""
-        return len(self.accuracy[self.probes[0]]["A"])
+        return len(self.accuracy[self.probes[0]]["A"]) if self.probes else len(self.health["rankme"]) - 1
 
     @property
     def width(self) -> int:
         """How many columns its accuracy matrix has."""
-        return len(self.accuracy[self.probes[0]]["R"])
+        return len(self.accuracy[self.probes[0]]["R"]) if self.probes else len(self.columns) or 1
 
     @cached_property
     def tasks(self) -> int:
