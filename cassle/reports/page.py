@@ -45,7 +45,7 @@ def rendered(stories: Sequence[Story], date: str) -> str:
         version=__version__,
         words=words,
         stories=stories,
-        tables=[_table(family) for family in families(stories, lambda s: (*s.probes, s.judged_by))],
+        tables=[_table(family) for family in families([s for s in stories if s.probes], lambda s: (*s.probes, s.judged_by))],
         means=[chart for probe in probes for chart in charts.means(_judged(stories, probe), probe)],
         by_task=[(probe, charts.by_task(_judged(stories, probe), probe)) for probe in probes],
         heats=[(probe, _heat(_judged(stories, probe), probe)) for probe in probes],
