@@ -38,11 +38,20 @@ class Wanted:
     @property
     def steps(self) -> int:
         """Of training, about: domains are not equally large."""
-        e, images = self.experiment, import_module(f"cassle.presets.{self.preset}").IMAGES
-        stream = e.stream.settings
+        e, stream = self.experiment, self.experiment.stream.settings
         tasks = 1 if e.stream.name in ("joint", "fraction") else len(stream.get("classes_each", ())) or stream.get("tasks", 6)
-        images = images // stream.get("of", 1) * (self.until or tasks) // tasks
-        return e.epochs * (images // e.batch_size)
+        if e.steps:
+            return e.steps * (self.until or tasks)
+        images = import_module(f"cassle.presets.{self.preset}").IMAGES // stream.get("of", 1)
+        return e.epochs * (images * (self.until or tasks) // tasks // e.batch_size)
+
+    @property
+    def words(self) -> str:
+        """What it is, beside its method."""
+        e = self.experiment
+        long = f"{e.steps} steps" if e.steps else f"{e.epochs} epochs"
+        only = f", {self.until} only" if self.until else ""
+        return f"{self.preset}, {e.strategy.label}, {e.stream.label}, {e.backbone.name}, seed {e.seed}: {long} a task{only}"
 
     def made_by(self, run: Run) -> bool:
         """Whether a run is this, as far as the table reads it."""
@@ -77,7 +86,7 @@ class Plan:
         begun = [name for name in self.missing if (self.out / name / "last").is_dir()]
         lines = [f"{self.table.name}: {len(self.wanted)} runs, {len(self.wanted) - len(self.missing)} of them finished, {len(begun)} begun"]
         for name, w in self.missing.items():
-            lines.append(f"  {name:44} {w.preset}, {w.experiment.epochs} epochs a task{', begun' if name in begun else ''}")
+            lines.append(f"  {name:34} {w.words}{', begun' if name in begun else ''}")
         settings = dict.fromkeys(w.experiment.strategy.name for w in self.wanted if grids(w.preset).get(w.experiment.strategy.name))
         if settings and not self.tuned:
             lines.append(f"The paper tuned {', '.join(settings)}; here each has its default (--grid tries what the preset lists)")
@@ -94,7 +103,8 @@ class Plan:
         if not paces or None in paces.values():
             return None
         seconds = sum(w.steps * paces[name].seconds for name, w in self.missing.items())
-        return Pace(seconds, ", ".join(dict.fromkeys(p.of for p in paces.values())))
+        first, *others = dict.fromkeys(p.of for p in paces.values())
+        return Pace(seconds, first + (f" and {len(others)} other{'s' if len(others) > 1 else ''}" if others else ""))
 
     @property
     def steps(self) -> int:

@@ -66,7 +66,8 @@ def sweep(
     left = [Job(name, e, places[name], (until or {}).get(name)) for name, e in experiments.items() if name not in failed]
     failed |= _side_by_side(left, devices, save_every, watch, patient)
     if failed:
-        raise UserError(f"{len(failed)} of {len(experiments)} runs failed: " + "; ".join(f"{name}: {error}" for name, error in failed.items()))
+        errors = "; ".join(f"{name}: {error}" for name, error in failed.items())
+        raise UserError(f"{len(failed)} of {len(experiments)} runs failed: {errors}")
 
 
 def _places(device: str | Sequence[str], jobs: int | None) -> list[str]:

@@ -34,6 +34,7 @@ PRESET = {
     "batch_size": 256,
     "precision": "bfloat16",
     "probes": judged_by(1.0),
+    "test_size": 224,
 }
 METHODS = {
     "simclr": {"method": {"name": "simclr", "projector": [2048, 128]}},

@@ -8,7 +8,7 @@ from importlib import import_module
 from cassle.config import Tree, dotted
 from cassle.reports.cells import Cell
 
-ASKED = ("aware", "share", "features", "data")
+ASKED = ("aware", "share", "features", "data", "domain")
 """Settings of a probe that say what is asked; the others say how."""
 STAND_INS = ("online", "sgd", "linear")
 """Probes that may answer for each other, with a mark; those that come first are preferred."""
@@ -38,13 +38,16 @@ def marks(cell: Cell, tree: Tree, probe: str) -> tuple[str, ...]:
         shorter = cell.experiment(budget)
         head = f"{shorter.epochs} epochs a task instead of {published.epochs}"
         words = min(words, [head, *_differences(shorter.tree(), tree, grid(cell))], key=len)
-    return tuple(dict.fromkeys(words + ([f"judged by {probe} instead of {cell.probe}"] if probe != cell.probe else [])))
+    if _anywhere(probe) != _anywhere(cell.probe):
+        words = [*words, f"judged by {probe} instead of {cell.probe}"]
+    return tuple(dict.fromkeys(words))
 
 
 def answering(wanted: str, accuracy: Tree) -> str | None:
     """The probe that was asked the question: in the published way, or else in another."""
-    if wanted in accuracy:
-        return wanted
+    exact = next((label for label in accuracy if _anywhere(label) == _anywhere(wanted)), None)
+    if exact:
+        return exact
     name, settings = _parsed(wanted)
     alike = STAND_INS if name in STAND_INS else (name,)
     able = []
@@ -70,8 +73,13 @@ def _preset(cell: Cell):
 
 def _parsed(label: str) -> tuple[str, dict[str, str]]:
     """`sgd(lr=3.0,aware=true)` as its name and settings."""
-    name, _, inside = label.partition("(")
+    name, _, inside = _anywhere(label).partition("(")
     return name, dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,]*)", inside.removesuffix(")")))
+
+
+def _anywhere(label: str) -> str:
+    """Wherever the data of a probe lie."""
+    return re.sub(r'"root": "[^"]*",? ?', "", label)
 
 
 def _differences(there: object, here: object, tuned: dict[str, list], where: str = "") -> Iterator[str]:

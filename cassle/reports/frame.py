@@ -44,7 +44,8 @@ def told(drawn, found: dict[str, Found]) -> None:
     """A legend that names everything once, and below it in what the numbers differ from the paper's."""
     named = {label: handle for axes in drawn.axes for handle, label in zip(*axes.get_legend_handles_labels())}
     ordered = sorted(named, key=ORDER.index)
-    drawn.legend([named[label] for label in ordered], ordered, loc="outside upper center", ncols=int(drawn.get_figwidth() / 2.2), fontsize=8)
+    handles, columns = [named[label] for label in ordered], int(drawn.get_figwidth() / 2.2)
+    drawn.legend(handles, ordered, loc="outside upper center", ncols=columns, fontsize=8)
     sentences = []
     for mark in dict.fromkeys(mark for f in found.values() for mark in f.marks):
         where = [name for name, f in found.items() if mark in f.marks]

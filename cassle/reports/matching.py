@@ -41,7 +41,7 @@ class Run:
     @property
     def tasks(self) -> int:
         """How many its stream has."""
-        stream, columns = self.tree["stream"], next((len(judged["R"]) for judged in self.accuracy.values()), 0)
+        stream, columns = self.tree["stream"], max((len(judged["R"]) for judged in self.accuracy.values()), default=0)
         if stream["name"] in ("joint", "fraction"):
             return 1
         return len(stream.get("classes_each") or ()) or stream.get("tasks", columns)

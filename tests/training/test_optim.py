@@ -1,10 +1,10 @@
-"""LARS and its schedule against the published code."""
+"""LARS and its schedule against the published code, plain SGD against torch's."""
 
 import pytest
 import torch
 from torch import nn
 
-from cassle.training.optim import LARS
+from cassle.training.optim import LARS, SGD
 from cassle.training.schedule import warmup_cosine
 
 SETTINGS = {
@@ -44,6 +44,24 @@ def test_without_clip_the_step_is_a_fixed_share_of_the_weight():
         fresh.grad = scale * torch.randn(8, 8)
         LARS([fresh], lr=1.0, eta=0.02, weight_decay=0.0, clip=False).step()
         assert float((fresh - w).detach().norm() / size) == pytest.approx(0.02, rel=1e-3)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_plain_sgd_is_torch_s(on_device):
+    torch.manual_seed(0)
+    ours, theirs = ([nn.Parameter(torch.ones(3, 2).double()), nn.Parameter(torch.zeros(2).double())] for _ in range(2))
+    own, known = SGD(ours, lr=1.0, weight_decay=1e-2), torch.optim.SGD(theirs, lr=1.0, momentum=0.9, weight_decay=1e-2)
+    assert all("momentum" in own.state[w] for w in ours)  # before the first step: a checkpoint has where to go
+    for rate in (0.1, 0.2, 0.05):
+        for optimizer in (own, known):
+            optimizer.param_groups[0]["lr"] = torch.tensor(rate, dtype=torch.float64) if on_device and optimizer is own else rate
+        for a, b in zip(ours, theirs):
+            a.grad = torch.randn_like(a)
+            b.grad = a.grad.clone()
+        own.step()
+        known.step()
+    for a, b in zip(ours, theirs):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
 
 
 def test_the_schedule_is_the_published_one(splits):
