@@ -4,6 +4,7 @@ import ast
 import json
 import tomllib
 from dataclasses import dataclass, fields
+from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -132,6 +133,7 @@ def _budget(name: str, module: ModuleType, method: str, changes: Tree) -> list[T
     return [shared, own.get(method, {})]
 
 
+@cache
 def _schema() -> dict[str, Setting]:
     """The fields above, as a component's settings are read."""
     node = next(n for n in ast.parse(Path(__file__).read_text("utf-8")).body if isinstance(n, ast.ClassDef))

@@ -122,7 +122,8 @@ def planned(word: str, out: Path | None, *, budget: int | None, seeds: Sequence[
     for cell in found.cells():
         base = cell.experiment(budget)
         for change, seed in product(variants(cell) if tuned else [{}], seeds or [base.seed]):
-            experiment = Experiment.from_tree(merge(base.tree(), change | {"seed": seed}))
+            changed = change | ({"seed": seed} if seed != base.seed else {})
+            experiment = Experiment.from_tree(merge(base.tree(), changed)) if changed else base
             new = Wanted(experiment, cell.head.preset, cell.head.until, frozenset([cell.probe]))
             key = (apart(experiment.tree()), seed, cell.head.until)
             wanted[key] = together(wanted[key], new) if key in wanted else new
@@ -144,8 +145,10 @@ def variants(cell: Cell) -> list[Tree]:
 def together(one: Wanted, other: Wanted) -> Wanted:
     """One run that answers for both."""
     probes = {probe.label: probe.tree() for probe in (*one.experiment.probes, *other.experiment.probes)}
-    tree = one.experiment.tree() | {"probes": list(probes.values())}
-    return Wanted(Experiment.from_tree(tree), one.preset, one.until, one.asked | other.asked)
+    experiment = one.experiment
+    if len(probes) > len(experiment.probes):
+        experiment = Experiment.from_tree(experiment.tree() | {"probes": list(probes.values())})
+    return Wanted(experiment, one.preset, one.until, one.asked | other.asked)
 
 
 def grids(preset: str) -> dict[str, dict]:

@@ -24,8 +24,8 @@ def figure(name: Name, places: Sequence[Path], out: Path) -> list[Path]:
 
     with rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        drawn = DRAWN[name](runs)
-        return [written(drawn, path) for path in ([out] if out.suffix else [out.with_suffix(kind) for kind in KINDS])]
+        paths = [out] if out.suffix else [out.with_suffix(kind) for kind in KINDS]
+        return [written(DRAWN[name](runs), path) for path in paths]  # each anew: what was drawn once is laid out a little differently
 
 
 def teaser(runs: Sequence[Run]):

@@ -7,31 +7,11 @@ import json
 import pytest
 
 from cassle.errors import UserError
-from cassle.experiment import Experiment
 from cassle.reports.cells import tables
 from cassle.reports.comparison import compared, filled
 from cassle.reports.differences import answering
 from cassle.reports.formats import FORMATS
 from cassle.reports.matching import Run, found, runs_under
-
-
-@pytest.fixture
-def pretend(tmp_path):
-    """Makes a run directory: an experiment, and accuracies that end at A."""
-
-    def make(name, changes, A=50.0, *, preset="cifar100", done=5, width=5, probes=None, seconds=3600.0):
-        experiment, place = Experiment.preset(preset, changes), tmp_path / "runs" / name
-        place.mkdir(parents=True)
-        rows = [[A - done + 1 + task] * width for task in range(done)]
-        judged = {"A": rows, "R": [10.0] * width, "average": rows[-1][0]}
-        judged |= {"forgetting": 1.5 if done > 1 else None, "forward_transfer": 30.0 if done > 1 else None}
-        (place / "experiment.toml").write_text(experiment.toml())
-        (place / "accuracy.json").write_text(json.dumps(dict.fromkeys(probes or [p.label for p in experiment.probes], judged)))
-        (place / "cost.json").write_text(json.dumps({"tasks": [{"seconds": seconds, "steps": 100, "peak_bytes": 1, "stored_bytes": 0}] * done}))
-        (place / "environment.json").write_text(json.dumps({"device": "an abacus"}))
-        return Run(place)
-
-    return make
 
 
 def cell(number, row, column):
