@@ -111,6 +111,11 @@ class Story:
         return self.record.health() if (self.record.path / "health.json").is_file() else {}
 
     @cached_property
+    def classes(self) -> dict[str, dict[str, float]]:
+        """By probe, percent right of each class in the end."""
+        return self.record.classes() if (self.record.path / "classes.json").is_file() else {}
+
+    @cached_property
     def environment(self) -> Tree:
         return self.record.environment() if (self.record.path / "environment.json").is_file() else {}
 
