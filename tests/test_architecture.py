@@ -93,6 +93,11 @@ from cassle.cli import _experiments
 from cassle.record import Record
 for experiment in _experiments("demo", ["method=simclr,byol"]).values():
     Record("nowhere/at/all").check(experiment)
+from pathlib import Path
+from cassle.reports.comparison import compared
+from cassle.reports.formats import as_text
+from cassle.reproduce import planned
+assert as_text(compared("2", [])) and planned("6", Path("nowhere"), budget=50, seeds=[5], tuned=True).said(1)
 assert not {"torch", "numpy", "matplotlib"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)

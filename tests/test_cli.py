@@ -32,6 +32,17 @@ def cassle(*words, **environment):
     (["train", "demo", "--otu", "x"], "--otu"),
     (["data", "cifra10"], "did you mean 'cifar10'?"),
     (["report", "nowhere"], "nowhere"),
+    (["train", "demo", "budget=50"], "budget: demo has none of 50"),
+    (["table", "1"], "the paper has no table '1'"),
+    (["table", "2", "nowhere"], "nowhere is not a folder"),
+    (["table", "2", "--format", "word"], "word"),
+    (["table", "2", "--out", "/dev/null/table"], "/dev/null/table cannot be written"),
+    (["figure", "teaser"], "no run belongs to this figure"),
+    (["figure", "taeser"], "taeser"),
+    (["reproduce", "table22"], "the paper has no table 'table22'"),
+    (["reproduce", "table2", "--budget", "60"], "budget: cifar100 has none of 60"),
+    (["reproduce", "table2", "--gpus", "one"], "--gpus: want whole numbers"),
+    (["reproduce", "table2"], "data.root: there is no folder"),
 ])  # fmt: skip
 def test_what_is_wrong_is_one_line_and_nothing_is_written(words, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -65,8 +76,15 @@ def test_several_values_make_several_experiments():
     assert list(_experiments("demo", ["strategy=ewc", "strategy.weight=grid"])) == ["1000.0", "10000.0", "100000.0"]
 
 
+def test_a_table_needs_no_run_and_a_plan_no_data(tmp_path):
+    done = cassle("table", "B", "--out", tmp_path / "table.txt")
+    assert done.returncode == 0 and done.stdout == "" and "· / 69.6" in (tmp_path / "table.txt").read_text()
+    done = cassle("reproduce", "table13", "--budget", "50", "--plan", "--out", tmp_path / "runs")
+    assert done.returncode == 0 and "4 runs, 0 of them finished" in done.stdout and not (tmp_path / "runs").exists()
+
+
 def test_help_is_there_for_every_command():
-    for command in ("train", "demo", "report", "list", "show", "data"):
+    for command in ("train", "demo", "report", "table", "figure", "reproduce", "list", "show", "data"):
         done = cassle(command, "--help")
         assert done.returncode == 0 and "Usage" in done.stdout
     assert cassle().returncode == 0 and "train" in cassle().stdout

@@ -21,18 +21,12 @@ def judged_by(lr: float) -> list:
     return [{"name": "sgd", "lr": lr}, "linear", "knn", {"name": "knn", "features": "projector"}]
 
 
-PRESET = {
+PRESET = cifar100.PRESET | {
     "data": "imagenet100",
-    "stream": {"name": "class_incremental", "tasks": 5, "seed": 5},
     "backbone": {"name": "resnet18", "stem": "imagenet"},
-    "method": "simclr",
-    "strategy": "finetune",
     "views": HALF_BLURRED,
     "optimizer": {"name": "lars", "lr": 0.4, "weight_decay": 1e-4},
-    "schedule": {"warmup": 10, "start": 0.003, "by": "epoch"},
     "epochs": 400,
-    "batch_size": 256,
-    "precision": "bfloat16",
     "probes": judged_by(1.0),
     "test_size": 224,
 }

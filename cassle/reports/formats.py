@@ -16,19 +16,11 @@ NONE = "No run belongs to this table."
 
 
 def as_text(filled: Filled) -> str:
-    grid = filled.grid(lambda cell, found: _cell(cell, found, filled.letters, " {}"))
-    differences = "\n".join(f"{letter}: {word}" for word, letter in filled.letters.items())
-    runs = _padded(filled.runs()) if filled.runs() else NONE
-    notes = "\n".join(f"- {note}" for note in filled.notes())
-    return _joined(f"{filled.table.name}. {filled.table.title}", _padded(grid), KEY, differences, runs, notes)
+    return _page(filled, "{}. {}", " {}", "{}: {}", _padded)
 
 
 def as_markdown(filled: Filled) -> str:
-    grid = filled.grid(lambda cell, found: _cell(cell, found, filled.letters, "<sup>{}</sup>"))
-    differences = "\n".join(f"- <sup>{letter}</sup> {word}" for word, letter in filled.letters.items())
-    runs = markdown(filled.runs()) if filled.runs() else NONE
-    notes = "\n".join(f"- {note}" for note in filled.notes())
-    return _joined(f"**{filled.table.name}.** {filled.table.title}", markdown(grid), KEY, differences, runs, notes)
+    return _page(filled, "**{}.** {}", "<sup>{}</sup>", "- <sup>{}</sup> {}", markdown)
 
 
 def as_latex(filled: Filled) -> str:
@@ -73,6 +65,16 @@ def as_csv(filled: Filled) -> str:
 FORMATS: dict[str, Callable[[Filled], str]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex, "csv": as_csv}
 
 
+def _page(filled: Filled, head: str, style: str, line: str, tabled: Callable[[Sequence[Sequence[str]]], str]) -> str:
+    """The table, and below it all that must be said with it."""
+    grid = filled.grid(lambda cell, found: _cell(cell, found, filled.letters, style))
+    differences = "\n".join(line.format(letter, word) for word, letter in filled.letters.items())
+    runs = tabled(filled.runs()) if filled.runs() else NONE
+    notes = "\n".join(f"- {note}" for note in filled.notes())
+    parts = (head.format(filled.table.name, filled.table.title), tabled(grid), KEY, differences, runs, notes)
+    return "\n\n".join(part for part in parts if part)
+
+
 def _cell(cell: Cell, found: Found | None, letters: dict[str, str], style: str) -> str:
     """`57.9 ± 0.3 a,b / 58.3`"""
     if found is None:
@@ -88,10 +90,6 @@ def _number(value: float | None) -> str:
 
 def _plain(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def _joined(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part)
 
 
 def _padded(grid: Sequence[Sequence[str]]) -> str:
