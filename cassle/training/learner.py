@@ -10,7 +10,7 @@ from cassle.methods import Method
 from cassle.networks.encoder import Embedding
 from cassle.networks.norm import passes, statistics
 from cassle.strategies import Strategy
-from cassle.typing import Batch, Scalar
+from cassle.typing import Batch, Pixels, Scalar
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,17 @@ class Learner(nn.Module):
         before = self._statistics() if self.pupils else None
         batch = self.augment(batch)  # x^A, x^B = aug(x), aug(x)
         batch = self.strategy.rehearse(batch, self.augment)  # a memory brings old images along
+        lesson = self.augment.view(shown, -1) if self.pupils else None  # out here: no half precision before the networks
         with torch.autocast(batch.images.device.type, self.precision, enabled=self.precision != torch.float32):
             now = self.method.encoder(batch.views, maps=self.strategy.needs_maps)  # f = f_b(x), z = f_p(f)
             ssl = self.method.loss(now, batch)  # L_SSL(z^A, z^B)
             keep = self.strategy.penalty(now, batch, self.method)  # L_D, or any other price of change
-            watched = self._watched(shown, before) if self.pupils else 0.0
+            watched = self._watched(shown, lesson, before) if self.pupils else 0.0
         return Losses(ssl, keep, now, batch, watched)
 
-    def _watched(self, shown: Batch, before: tuple[Tensor, Tensor]) -> Scalar:
+    def _watched(self, shown: Batch, view: Pixels, before: tuple[Tensor, Tensor]) -> Scalar:
         """What the pupils' lesson costs; `before`: the backbone's statistics, and how often they had moved, when the step began."""
-        encoder, view = self.method.encoder, self.augment.view(shown, -1)
+        encoder = self.method.encoder
         moved = passes(encoder.backbone) - before[1]
         return torch.stack([pupil(encoder, view, shown.labels, before[0], moved) for pupil in self.pupils]).sum()
 

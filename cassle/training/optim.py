@@ -53,7 +53,13 @@ class SGD(Optimizer):
         lr: for a batch of 256; a run scales it in proportion to its own.
     """
 
-    def __init__(self, params: Iterable[Tensor], lr: Positive = 0.4, momentum: Share = 0.9, weight_decay: Weight = 1e-4):
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict],
+        lr: Positive = 0.4,
+        momentum: Share = 0.9,
+        weight_decay: Weight = 1e-4,
+    ):
         super().__init__(params, dict(lr=lr, momentum=momentum, weight_decay=weight_decay))
         _rest(self)
 

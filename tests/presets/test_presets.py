@@ -106,12 +106,14 @@ def test_as_many_values_are_tried_as_the_paper_tried():
             assert default in grid(name, strategy, f"strategy.{setting}")
 
 
-SMALL = {"backbone": {"name": "resnet10", "width": 4}, "views": {"size": 16}, "steps": 2, "batch_size": 16, "precision": "float32"}
-SMALL |= {"probes": ["knn"], "test_size": None}
+SMALL = {"backbone": {"name": "resnet10", "width": 4}, "views": {"size": 16}, "steps": 2, "batch_size": 16, "test_size": None}
 
 
-@pytest.mark.parametrize(("name", "method"), list(product(BENCHES, ("barlow_twins", "swav", "mocov2plus"))))
+@pytest.mark.parametrize(("name", "method"), [("cifar100", "swav"), ("imagenet100", "mocov2plus"), ("domainnet", "simclr")])
 def test_two_steps_on_a_stand_in(name, method, tmp_path):
+    """In the preset's own precision; CIFAR-100 also with its own probes, those of the others are for days on a GPU."""
     data = {"data": {"name": "sources", "sets": ["emoji", "glyphs"]}, "stream": "domain_incremental", "strategy": "cassle"}
+    data |= {} if name == "cifar100" else {"probes": ["knn"]}
     experiment = Experiment.preset(name, SMALL | data | {"method": {"name": method, **({"queue": 64} if method == "mocov2plus" else {})}})
-    assert average(run(experiment, tmp_path / "run")["knn"]["A"]) > 0
+    accuracy = run(experiment, tmp_path / "run")
+    assert set(accuracy) == {probe.label for probe in experiment.probes} and average(accuracy["knn"]["A"]) > 0
