@@ -38,7 +38,7 @@ def teaser(runs: Sequence[Run]):
     from matplotlib.figure import Figure
 
     methods = [method for method in dict.fromkeys(cell.row[0] for cell in cells) if method != "Supervised"]
-    drawn = Figure(figsize=(4.4 * len(benches) + 0.4, 3.6), layout="constrained")
+    drawn = Figure(figsize=(4.4 * len(benches) + 0.4, 3.0), layout="constrained")
     for axes, bench in zip(drawn.subplots(1, len(benches), squeeze=False)[0], benches):
         values = []
         for x, method in enumerate(methods):
@@ -48,10 +48,11 @@ def teaser(runs: Sequence[Run]):
         axes.set_title(bench)
         axes.set_xticks(range(len(methods)), [method.replace(" ", "\n") for method in methods])
         axes.tick_params(length=0)
+        axes.set_xlim(-0.6, len(methods) - 0.4)
         axes.set_ylim(max(0, 5 * int(min(values) / 5) - 5), max(values) + 2)
         axes.grid(axis="y", color="#e4e4e4", linewidth=0.7)
     drawn.axes[0].set_ylabel("accuracy (%)")
-    told(drawn, {" ".join(key): f for key, (_, f) in filled.items() if f})
+    told(drawn, {" ".join(key): f for key, (_, f) in filled.items() if f}, "bars do not begin at 0")
     return drawn
 
 
@@ -64,7 +65,7 @@ def evolution(runs: Sequence[Run]):
         raise UserError("no run belongs to this figure: it shows the strategies as Table 2 does")
     from matplotlib.figure import Figure
 
-    drawn = Figure(figsize=(3.3 * len(methods) + 0.6, 3.5), layout="constrained")
+    drawn = Figure(figsize=(max(4.6, 3.3 * len(methods) + 0.6), 3.0), layout="constrained")
     panels = drawn.subplots(1, len(methods), squeeze=False, sharey=True)[0]
     for axes, method in zip(panels, methods):
         for cell, f in there:

@@ -40,20 +40,21 @@ ORDER = ["fine-tuning", "CaSSLe's gain", ALONE, SUPERVISED, *PUBLISHED, *LOOKS, 
 """Of the legend."""
 
 
-def told(drawn, found: dict[str, Found]) -> None:
+def told(drawn, found: dict[str, Found], *sentences: str) -> None:
     """A legend that names everything once, and below it in what the numbers differ from the paper's."""
     named = {label: handle for axes in drawn.axes for handle, label in zip(*axes.get_legend_handles_labels())}
     ordered = sorted(named, key=ORDER.index)
-    handles, columns = [named[label] for label in ordered], int(drawn.get_figwidth() / 2.2)
-    drawn.legend(handles, ordered, loc="outside upper center", ncols=columns, fontsize=8)
-    sentences = []
+    columns = max(1, int(drawn.get_figwidth() / (0.4 + 0.06 * max(map(len, ordered)))))
+    drawn.legend([named[label] for label in ordered], ordered, loc="outside upper center", ncols=columns, fontsize=8)
+    sentences = list(sentences)
     for mark in dict.fromkeys(mark for f in found.values() for mark in f.marks):
         where = [name for name, f in found.items() if mark in f.marks]
         few = ", ".join(where) if len(where) < 4 else f"{len(where)} of {len(found)}"
         sentences.append(mark if len(where) == len(found) else f"{few}: {mark}")
-    if sentences:
-        text = textwrap.fill("; ".join(sentences), int(18 * drawn.get_figwidth()))
-        drawn.supxlabel(text, fontsize=6.5, color=MUTED, x=0.01, ha="left")
+    lines = textwrap.wrap("; ".join(sentences), int(18 * drawn.get_figwidth()))
+    if lines:
+        drawn.supxlabel("\n".join(lines), fontsize=6.5, color=MUTED, x=0.01, ha="left")
+    drawn.set_figheight(drawn.get_figheight() + 0.1 * len(lines) + 0.18 * -(-len(ordered) // columns))
 
 
 def written(drawn, path: Path) -> Path:
