@@ -130,7 +130,8 @@ def reproduce(
     jobs: Jobs = None,
 ) -> None:
     """Make a table of the paper: run what is missing of it, then print it; killed or stopped, the same command continues."""
-    from cassle.reproduce import check, make, numbers, planned
+    from cassle.reports.plan import planned
+    from cassle.reproduce import check, make, numbers
 
     places = numbers(gpus, "--gpus")
     wanted = planned(number, out, budget=budget, seeds=numbers(seeds, "--seeds"), tuned=grid)

@@ -25,7 +25,7 @@ MAY_IMPORT = {  # besides the floor and its own room
     "run": {"experiment", "record", "training", "evaluation", "augment", "data", "networks"},
     "sweep": {"experiment", "record", "run", "training"},
     "reports": {"experiment", "record", "training", "evaluation", "networks", "data", "presets"},
-    "reproduce": {"experiment", "record", "reports", "sweep"},
+    "reproduce": {"record", "reports", "sweep", "training"},
     "cli": {"experiment", "record", "run", "sweep", "presets", "reports", "reproduce"},
     "presets": {"presets"},
     "__main__": {"cli"},
@@ -96,7 +96,7 @@ for experiment in _experiments("demo", ["method=simclr,byol"]).values():
 from pathlib import Path
 from cassle.reports.comparison import compared
 from cassle.reports.formats import as_text
-from cassle.reproduce import planned
+from cassle.reports.plan import planned
 assert as_text(compared("2", [])) and planned("6", Path("nowhere"), budget=50, seeds=[5], tuned=True).said(1)
 assert not {"torch", "numpy", "matplotlib"} & sys.modules.keys()
 """

@@ -6,7 +6,8 @@ from cassle import reproduce
 from cassle.errors import UserError
 from cassle.reports import cells
 from cassle.reports.cells import Head, Part, Table, tables
-from cassle.reproduce import make, numbers, planned
+from cassle.reports.plan import planned
+from cassle.reproduce import make, numbers
 
 
 def plan(word, out, budget=None, seeds=(), tuned=False):
