@@ -92,6 +92,8 @@ def _differences(there: object, here: object, tuned: dict[str, list], where: str
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         for a, b in zip(there, here):
             yield from _differences(a, b, tuned, where)
+    elif where == "steps" and here != there:
+        yield f"{here} steps a task instead of epochs"
     elif there != here:
         there, here = (value.get("name") if isinstance(value, dict) else value for value in (there, here))
         yield f"{where} {_word(here)} instead of {_word(there)}"

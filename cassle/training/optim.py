@@ -54,11 +54,7 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Tensor] | Iterable[dict],
-        lr: Positive = 0.4,
-        momentum: Share = 0.9,
-        weight_decay: Weight = 1e-4,
+        self, params: Iterable[Tensor] | Iterable[dict], lr: Positive = 0.4, momentum: Share = 0.9, weight_decay: Weight = 1e-4
     ):
         super().__init__(params, dict(lr=lr, momentum=momentum, weight_decay=weight_decay))
         _rest(self)

@@ -57,7 +57,7 @@ def test_what_identifies_a_cell_may_not_differ(pretend, changes):
     ({"stream": {"seed": 6}}, "stream.seed 6 instead of 5"),
     ({"views": {"size": 24}}, "views.size 24 instead of 32"),
     ({"optimizer": {"name": "sgd"}}, "optimizer sgd instead of lars"),
-    ({"steps": 40}, "steps 40 instead of none"),
+    ({"steps": 40}, "40 steps a task instead of epochs"),
     ({"test_size": 28}, "test_size 28 instead of none"),
 ])  # fmt: skip
 def test_every_other_difference_is_told(pretend, changes, mark):
