@@ -112,6 +112,13 @@ def test_a_gpu_that_is_not_there_is_one_line(toy, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_runs_take_turns_on_several_devices():
+    from cassle.sweep import _places
+
+    assert _places(["cuda:0", "cuda:1"], None) == ["cuda:0", "cuda:1"] and _places(["cuda:0", "cuda:1"], 3) == ["cuda:0", "cuda:1", "cuda:0"]
+    assert _places("cpu", 2) == ["cpu", "cpu"]
+
+
 def test_every_table_can_be_planned(tmp_path):
     for number in tables():
         planned(str(number), tmp_path, budget=50, seeds=[], tuned=False).said(1)

@@ -4,7 +4,6 @@ import statistics
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from cassle.config import Tree
@@ -27,16 +26,13 @@ class Run:
         self.record, self.place = record, place
         try:
             self.tree = _tree(record)
+            self.identity = identity(self.tree)
             self.accuracy = record.accuracy() if (place / "accuracy.json").is_file() else {}
             self.done = min((len(judged["A"]) for judged in self.accuracy.values()), default=0)
             self.costs = record.cost()
             self.device = record.environment()["device"] if (place / "environment.json").is_file() else "not known"
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{place} cannot be read as a run: {error}") from None
-
-    @cached_property
-    def identity(self) -> Tree:
-        return identity(self.tree)
 
     @property
     def tasks(self) -> int:

@@ -197,5 +197,10 @@ def test_what_cannot_be_read_is_one_line(tmp_path, pretend):
     with pytest.raises(UserError, match="broken cannot be read as a run") as error:
         runs_under([tmp_path])
     assert "\n" not in str(error.value)
+    (tmp_path / "stranger").mkdir()
+    (tmp_path / "stranger/experiment.toml").write_text("a = 1\n")
+    with pytest.raises(UserError, match="stranger cannot be read as a run"):
+        runs_under([tmp_path / "stranger"])
+    (tmp_path / "stranger/experiment.toml").unlink()
     (broken / "accuracy.json").unlink()
     assert [run.done for run in runs_under([tmp_path])] == [0]  # under way
