@@ -163,6 +163,8 @@ def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_ever
     for record, experiment in zip(records, experiments.values()):
         record.check(experiment)
         experiment.check()
+    for data in {repr(experiment.data): experiment.data for experiment in experiments.values()}.values():
+        data.build()  # what takes long is done once, with progress, before the display begins: images are decoded for all runs
     from cassle.reports.live import Live
     from cassle.reports.table import printed
     from cassle.run import Stopped, run

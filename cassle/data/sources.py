@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from cassle.data.dataset import Dataset, Split
-from cassle.data.images import Images
+from cassle.data.images import joined
 
 
 def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji"), validate: bool = False) -> Dataset:
@@ -24,11 +24,11 @@ def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji"),
 
 def _joined(splits: Sequence[Split], starts: Sequence[int]) -> Split:
     return Split(
-        Images(torch.cat([s.images.pixels for s in splits])),
-        labels=torch.cat([s.labels + start for s, start in zip(splits, starts)]),
+        joined([s.images for s in splits]),
+        labels=torch.cat([torch.where(s.labels < 0, -1, s.labels + start) for s, start in zip(splits, starts)]),
         domains=torch.cat([torch.full((len(s),), i) for i, s in enumerate(splits)]),
     )
 
 
 def _part(split: Split, index: torch.Tensor) -> Split:
-    return Split(Images(split.images.pixels[index]), split.labels[index], split.domains[index])
+    return Split(split.images.part(index), split.labels[index], split.domains[index])
