@@ -85,20 +85,24 @@ def _begun(kind: object, shape: tuple, letter: str | bytes) -> _Array:
     return _Array()
 
 
-def _buffered(content: bytes, kind: _Kind, shape: tuple, order: str) -> _Array:
+def _buffered(content: bytes | bytearray, kind: _Kind, shape: tuple, order: str) -> _Array:
     array = _Array()
     array.parts = (shape, kind, order == "F", content)
     return array
 
 
 def _encoded(text: str, encoding: str) -> bytes:
-    """How Python 3 writes bytes for Python 2."""
+    """How Python 3 writes bytes for Python 2; none at all, as below."""
     if encoding not in ("latin1", b"latin1"):
         raise Foreign(f"it asks for the encoding {encoding!r}")
     return text.encode("latin1")
 
 
-STAND_INS = {("_codecs", "encode"): _encoded} | {
+def _nothing() -> bytes:
+    return b""
+
+
+STAND_INS = {("_codecs", "encode"): _encoded, ("__builtin__", "bytes"): _nothing} | {
     (f"numpy{module}", name): stand_in
     for module, name, stand_in in (
         ("", "ndarray", _Array),

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import torch
 
+from cassle.config import data_home
 from cassle.config import folder as resolved
 from cassle.data.bank import Bank, bank
 from cassle.data.dataset import IMAGENET_MEAN, IMAGENET_STD, Dataset, Split
@@ -130,9 +131,9 @@ def _folders(root: Path) -> set[str]:
 
 
 def files(root: Path, below: str = "", above: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Paths of all files below a folder, in the order of their names; links are followed, but never in a circle."""
+    """Paths of all files below a folder, in the order of their names; links are followed, but never in a circle, nor into banks."""
     real = os.path.realpath(root / below)
-    if real in above:
+    if real in above or real == os.path.realpath(data_home() / "banks"):
         return
     try:
         with os.scandir(root / below) as found:

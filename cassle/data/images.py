@@ -53,7 +53,7 @@ class Ragged(Images):
         sizes: Int[Tensor, "n 2"],
         device: torch.device | str | None = None,
     ):
-        super().__init__(pixels, device)
+        self.pixels, self.device = pixels, torch.device(device or pixels.device)
         self.starts, self.sizes = starts, sizes
         self.alike = len(sizes) > 0 and bool((sizes == sizes[0]).all())
 
@@ -85,8 +85,7 @@ class Row(Images):
     """Several sets of images, one after the other, each where it lies."""
 
     def __init__(self, parts: Sequence[Images]):
-        super().__init__(parts[0].pixels, parts[0].device)
-        self.parts = tuple(parts)
+        self.parts, self.device = tuple(parts), parts[0].device
         self.ends = torch.tensor([len(part) for part in parts]).cumsum(0)
 
     def __len__(self) -> int:
