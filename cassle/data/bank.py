@@ -100,7 +100,7 @@ def _key(root: Path, entries: Iterable[Entry], short: int, square: bool) -> str:
     digest = sha256(f"2 {short} {square} {root.absolute()}\n".encode("utf-8", "surrogateescape"))
     for name, group in entries:
         try:
-            about = os.stat(root / name)
+            about = os.stat(os.path.join(root, name))
             facts = f"{about.st_size} {about.st_mtime_ns}"
         except OSError:
             facts = "?"

@@ -104,7 +104,7 @@ def _seen_before(root: Path, entries: Iterable[Entry]) -> tuple[dict[int, int], 
     places = array("Q")
     for number, (name, _) in enumerate(entries):
         try:
-            about = os.stat(root / name)
+            about = os.stat(os.path.join(root, name))
             places.extend((about.st_dev, about.st_ino))
         except OSError:
             places.extend((2**64 - 1, number))

@@ -125,7 +125,8 @@ def entries(root: Path, test: float) -> Iterator[Entry]:
 def _folders(root: Path) -> set[str]:
     """Their names; none if nobody may look."""
     try:
-        return {path.name for path in root.iterdir() if path.is_dir()}
+        with os.scandir(root) as found:
+            return {entry.name for entry in found if _is_folder(entry)}
     except OSError:
         return set()
 
@@ -165,4 +166,4 @@ def _set_aside(lines: Sequence[str]) -> str:
 
 def _chance(path: str) -> float:
     """The same number between 0 and 1 for the same path, everywhere."""
-    return int.from_bytes(sha256(os.fsencode(Path(path).as_posix())).digest()[:4]) / 2**32
+    return int.from_bytes(sha256(os.fsencode(path.replace(os.sep, "/"))).digest()[:4]) / 2**32
