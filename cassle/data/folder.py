@@ -55,7 +55,7 @@ def fetch(root: Path | None) -> str:
     """Look a folder through, and decode it."""
     if root is None:
         raise UserError("folder: which? give --root FOLDER")
-    return described(folder(resolved(str(root), "--root")), root)
+    return described(folder(resolved(str(root), "--root")), root, f"data=folder data.root={root}")
 
 
 def banked(root: Path, short: int, square: bool, test: float) -> Bank:
@@ -68,12 +68,12 @@ def banked(root: Path, short: int, square: bool, test: float) -> Bank:
     return bank(root, listed, short, square)
 
 
-def described(dataset: Dataset, root: Path) -> str:
-    """What a folder holds, in one line."""
+def described(dataset: Dataset, root: Path, words: str) -> str:
+    """What a folder holds, in one line, and the words that choose it."""
     kinds = f"{len(dataset.classes)} classes" if dataset.classes else "no classes"
     text = f"{root}: {len(dataset.train):,} images to learn from and {len(dataset.test):,} to test on, {kinds}"
     text += f", {len(dataset.domains)} domains ({', '.join(dataset.domains)})" if len(dataset.domains) > 1 else ""
-    return text + _set_aside(dataset.aside) + f"; use data={dataset.name} data.root={root}"
+    return text + _set_aside(dataset.aside) + f"; use {words}"
 
 
 def assembled(

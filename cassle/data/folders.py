@@ -1,5 +1,6 @@
 """A stream written down as a list of folders: each is a domain, in their order, and each is decoded by itself."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,6 @@ def folders(roots: tuple[Folder, ...], image_size: Whole = 0, square: bool = Fal
 def fetch(root: Path | None) -> str:
     """Look through the folders in a folder."""
     if root is None:
-        raise UserError('folders: nothing to fetch: give your own, as data={name="folders",roots=["2024","2025"]}; --root DIR looks through those in DIR')
+        raise UserError('folders: give your own, as data={name="folders",roots=["2024","2025"]}; --root DIR looks through those in DIR')
     inner = sorted(str(path) for path in Path(resolved(str(root), "--root")).iterdir() if path.is_dir())
-    return described(folders(tuple(inner)), root).rpartition("; ")[0] + f"; use data={{name=\"folders\",roots={inner}}}"
+    return described(folders(tuple(inner)), root, f"'data={{name=\"folders\",roots={json.dumps(inner)}}}'")

@@ -39,7 +39,7 @@ def imagenet100(root: Folder = "imagenet", image_size: Whole = 0, square: bool =
 def fetch(root: Path | None) -> str:
     """Nothing: what to put where; or look through what is there, and decode it."""
     if root is not None:
-        return described(imagenet100(resolved(str(root), "--root")), root)
+        return described(imagenet100(resolved(str(root), "--root")), root, f"data=imagenet100 data.root={root}")
     raise UserError(
         "imagenet100: ILSVRC 2012 is given out by image-net.org to those who register: unpack it to FOLDER/train/WNID/*.JPEG and "
         "FOLDER/val/WNID/*.JPEG, and give it as data.root=FOLDER; the hundred classes are picked from it"

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import torch
 
-from cassle.config import data_home
 from cassle.data.cifar100 import within
 from cassle.data.dataset import Dataset, Split
 from cassle.data.download import fetched
@@ -38,9 +37,7 @@ def stl10(root: Folder = "stl10", unlabelled: bool = True) -> Dataset:
 
 def fetch(root: Path | None) -> str:
     """Bring the publisher's archive, 2.5 GB of it."""
-    target = (root or data_home()) / "stl10"
-    advice = f"fetch it elsewhere and unpack it, so that {target / FOLDER} holds train_X.bin, train_y.bin, unlabeled_X.bin ..."
-    return fetched("stl10", URL, MD5, target, root is not None, advice)
+    return fetched("stl10", URL, MD5, root, FOLDER, "train_X.bin, train_y.bin, unlabeled_X.bin ...")
 
 
 def _images(path: Path) -> Images:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from cassle.config import data_home
 from cassle.data.bank import bank
 from cassle.data.cifar100 import within
 from cassle.data.dataset import Dataset
@@ -26,9 +25,7 @@ def tiny_imagenet(root: Folder = "tiny_imagenet") -> Dataset:
 
 def fetch(root: Path | None) -> str:
     """Bring the publisher's archive."""
-    target = (root or data_home()) / "tiny_imagenet"
-    advice = f"fetch it elsewhere and unpack it, so that {target / FOLDER} holds train and val"
-    return fetched("tiny_imagenet", URL, MD5, target, root is not None, advice)
+    return fetched("tiny_imagenet", URL, MD5, root, FOLDER, "train and val")
 
 
 def _listed(root: Path) -> Iterator[Entry]:

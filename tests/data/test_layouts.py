@@ -227,7 +227,7 @@ def test_what_cannot_be_fetched_says_what_to_put_where(name):
 def test_what_is_there_is_looked_through(tmp_path, layout):
     tree = LAYOUTS[layout](tmp_path)
     line = registry.companion(registry.find("data", tree["name"], ""), "fetch")(tmp_path)
-    assert "images to learn from" in line and "\n" not in line and "set aside" not in line
+    assert "images to learn from" in line and "\n" not in line and "set aside" not in line and f"data={tree['name']}" in line.replace('{name="', "")
 
 
 def packed(files, kind):
@@ -279,7 +279,8 @@ def test_what_is_fetched_is_checked_unpacked_and_there_at_once(tmp_path, home, p
     assert list(home.iterdir()) == []
     monkeypatch.setattr(module, "MD5", md5(content).hexdigest())
     name = module.__name__.rpartition(".")[2]
-    assert f"use data={name}" in module.fetch(None) and "already" in module.fetch(None)
+    assert module.fetch(None) == module.fetch(None) == f"{name} is in {home / name}"
+    assert f"use data={name} data.root={tmp_path / 'own' / name}" in module.fetch(tmp_path / "own")
     assert [path.name for path in home.iterdir()] == [name]
     assert len(built(name).test) == len(built(LAYOUTS[layout](tmp_path / "again")).test)
 
