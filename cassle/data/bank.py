@@ -8,11 +8,13 @@ and vouches for the others.
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fcntl import LOCK_EX, flock
+from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import sha256
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import torch
@@ -75,12 +77,21 @@ def bank(root: Path, entries: Callable[[], Iterable[Entry]], short: int = 0, squ
         try:
             path.mkdir(parents=True, exist_ok=True)
             with open(path / ".lock", "w") as lock:
-                flock(lock, LOCK_EX)  # whoever else builds it: wait, and find it done
+                _alone(lock, root)
                 if not about.is_file() and not build(path, Path(root), entries, short, square, unchanged=lambda: key() == path.name):
                     raise UserError(f"{root} changed while its images were decoded; when nobody writes there any more, start again")
         except OSError as error:
             raise UserError(f"{error.filename or path}: {error.strerror or error}; decoded images go there: give another $CASSLE_DATA") from None
     return _opened(path)
+
+
+def _alone(lock: TextIO, root: Path) -> None:
+    """Whoever else builds it: wait, and find it done."""
+    try:
+        flock(lock, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        print(f"waiting for another process, which decodes {root}", file=sys.stderr)
+        flock(lock, LOCK_EX)
 
 
 def _opened(path: Path) -> Bank:

@@ -63,6 +63,8 @@ def build(path: Path, root: Path, entries: Callable[[], Iterable[Entry]], short:
     about = {"root": str(root.absolute()), "short side": short, "square": square, "groups": list(groups), "sizes": sizes}
     write(path / "groups.json", lambda part: part.write_text(json.dumps(about), "utf-8"))
     (path / "state.json").unlink()
+    if sizes[FILES.index("quarantine.txt")]:
+        print(f"{root}: some files are not learned from; which, and why: {path / 'quarantine.txt'}", file=sys.stderr)
     return True
 
 

@@ -370,3 +370,16 @@ def test_the_table_says_where_every_image_lies(tmp_path):
     row = np.fromfile(found.path / "pixels", np.uint8)
     assert found.table["start"][-1] + 3 * found.table["height"][-1] * found.table["width"][-1] == len(row)
     assert banks._opened(found.path).table.tobytes() == found.table.tobytes()
+
+
+def test_training_decodes_before_it_begins_and_once_for_all_runs(tmp_path, home, tiny):
+    folder_flat(tmp_path / "set", 40)
+    (tmp_path / "set/broken.png").write_bytes(b"junk")
+    data = {"name": "folder", "root": str(tmp_path / "set"), "image_size": 16, "square": True, "test": 0.25}
+    changes = {"data": data, "stream": {"name": "data_incremental", "tasks": 1}, "steps": 2, "probes": []}
+    (tmp_path / "tiny.toml").write_text(tiny(changes).toml())
+    command = [sys.executable, "-m", "cassle", "train", tmp_path / "tiny.toml", "strategy=finetune,er", "--out", tmp_path / "runs"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*command, "--device", "cpu"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("quarantine.txt") == 1 and len(list(home.glob("banks/*"))) == 1
