@@ -1,6 +1,8 @@
 """A table of the runs under a folder, into a page of `benchmarks/`, with what it takes to get it again.
 
     PYTHONPATH=. python benchmarks/table.py runs/methods benchmarks/methods.md "cassle train demo method=... --out runs/methods"
+
+With --across linear, say, a row is a strategy, and every method has its A, F and FT by that probe side by side, as in the paper's Table 2.
 """
 
 import argparse
@@ -33,6 +35,23 @@ def rows(folder: Path) -> list[str]:
     return lines
 
 
+def across(folder: Path, probe: str) -> list[str]:
+    """Strategy by strategy, each method's A, F and FT."""
+    records = [Record(path) for path in sorted(folder.iterdir()) if (path / "accuracy.json").is_file()]
+    trees = [record.experiment().tree() for record in records]
+    methods = sorted({tree["method"]["name"] for tree in trees}, key=["simclr", "barlow_twins", "byol"].index)
+    found = {(_strategy(tree["strategy"]), tree["method"]["name"]): record.accuracy()[probe] for tree, record in zip(trees, records)}
+    lines = ["| strategy | " + " | ".join(f"`{m}` A | F | FT" for m in methods) + " |", "|---" * (1 + 3 * len(methods)) + "|"]
+    for strategy in dict.fromkeys(name for name, _ in found):
+        cells = []
+        for method in methods:
+            values = found.get((strategy, method), {})
+            cells += [_number(values.get(key)) for key in ("average", "forgetting", "forward_transfer")]
+        lines.append(f"| {strategy} | " + " | ".join(cells) + " |")
+    R = [value for record in records for value in record.accuracy()[probe]["R"]]
+    return [*lines, f"| random weights | {_number(sum(R) / len(R))} |" + " |" * (3 * len(methods) - 1)]
+
+
 def _strategy(tree: dict) -> str:
     from cassle.config import component
 
@@ -50,12 +69,13 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("page", type=Path, help="has the lines <!-- measured --> and <!-- end -->, between which this writes")
     parser.add_argument("command", help="that made the runs")
+    parser.add_argument("--across", metavar="PROBE")
     args = parser.parse_args()
     some = next(path for path in sorted(args.runs.iterdir()) if (path / "environment.json").is_file())
     machine = Record(some).environment()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     about = f"{machine['device']}, {machine['cores']} cores; torch {machine['torch']}, Python {machine['python']}; commit {commit}; {time.strftime('%Y-%m-%d')}."
-    text = "\n".join([f"```sh\n{args.command}\n```\n", *rows(args.runs), "", about, ""])
+    text = "\n".join([f"```sh\n{args.command}\n```\n", *(across(args.runs, args.across) if args.across else rows(args.runs)), "", about, ""])
     args.page.write_text(BLOCK.sub(lambda m: m[1] + text + m[2], args.page.read_text("utf-8")), "utf-8")
 
 

@@ -26,6 +26,17 @@ class Component:
     name: str
     settings: Tree
 
+    @property
+    def label(self) -> str:
+        """Its name, and what of its settings is not the default: `knn(features=projector)`."""
+        schema = registry.schema(self.room, self.name, self.room)
+        changed = {key: plain(value) for key, value in self.settings.items() if plain(value) != plain(self._default(schema[key], key))}
+        words = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in changed.items()]
+        return self.name + (f"({','.join(words)})" if words else "")
+
+    def _default(self, setting: registry.Setting, key: str) -> object:
+        return None if setting.default is registry.REQUIRED else accept(setting.kind, setting.default, key)
+
     def tree(self) -> Tree:
         return {"name": self.name, **{key: plain(value) for key, value in self.settings.items() if value is not None}}
 

@@ -43,6 +43,9 @@ class Experiment:
     norm: Literal["whole", "local"] = "whole"
     """BatchNorm of several processes: over the whole batch, as one process would, or each over its own part."""
     probes: tuple[Annotated[Component, "evaluation"], ...] = ("linear", "knn")
+    test_size: Count | None = None
+    """The side that images are brought to before they are judged, by a cut in their middle of 7/8 of the shorter side; as they are, if not
+    said (as large as the first view, if their sizes differ)."""
     seed: int = 5
 
     def __post_init__(self):
@@ -51,8 +54,8 @@ class Experiment:
             object.__setattr__(self, key, value)
         if len(self.views) < 2:
             raise UserError(f"views: two are needed to compare, got {len(self.views)}")
-        if len({probe.name for probe in self.probes}) < len(self.probes):
-            raise UserError("probes: each may be named once")
+        if len({probe.label for probe in self.probes}) < len(self.probes):
+            raise UserError("probes: each may be named once, unless with other settings")
 
     @classmethod
     def preset(cls, name: str, changes: Tree | None = None) -> "Experiment":

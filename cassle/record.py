@@ -14,7 +14,7 @@ from cassle.experiment import Experiment
 
 
 class Record:
-    """`experiment.toml  environment.json  metrics.jsonl  accuracy.json  health.json  cost.json  task0.safetensors ...  last/  log.txt`"""
+    """`experiment.toml  environment.json  metrics.jsonl  accuracy.json  classes.json  health.json  cost.json  task0.safetensors ...  last/  log.txt`"""
 
     def __init__(self, path: Path | str):
         self.path = Path(path)
@@ -34,8 +34,12 @@ class Record:
     def accuracy(self) -> dict[str, dict]:
         return json.loads((self.path / "accuracy.json").read_text("utf-8"))
 
-    def health(self) -> dict[str, list[float]]:
-        """`rankme`: the effective rank of the test features, with random weights and after each task."""
+    def classes(self) -> dict[str, dict[str, float]]:
+        """By probe: percent right of each class, at the end."""
+        return json.loads((self.path / "classes.json").read_text("utf-8"))
+
+    def health(self) -> dict[str, list[float | None]]:
+        """Signs of health of the encoder (`cassle.evaluation.health`), with random weights and after each task."""
         return json.loads((self.path / "health.json").read_text("utf-8"))
 
     def cost(self) -> list[dict]:

@@ -4,22 +4,24 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 
 from cassle import distributed
 from cassle.augment.views import Augment
 from cassle.clock import Clock
 from cassle.data.batches import Batches
 from cassle.data.dataset import columns, cut
+from cassle.disk import write
 from cassle.environment import StopSignal, describe, peak_memory
 from cassle.errors import UserError
-from cassle.evaluation.features import Encoded
-from cassle.evaluation.health import rankme
-from cassle.evaluation.matrix import average, forgetting, forward_transfer
+from cassle.evaluation.jury import Jury
 from cassle.experiment import Experiment
+from cassle.networks.encoder import Encoder
 from cassle.networks.norm import whole_batch
 from cassle.randomness import key, seeded
 from cassle.record import Record
@@ -72,19 +74,21 @@ class Course:
         self.dataset = experiment.data.build().to(self.device)
         size = self.dataset.train.images.size
         self.tasks = [Task(i, index, size) for i, index in enumerate(cut(experiment.stream, self.dataset.train))]
-        self.columns = columns(experiment.groups or experiment.stream, self.dataset)
         if short := next((task for task in self.tasks if len(task) < experiment.batch_size), None):
             raise UserError(f"batch_size is {experiment.batch_size}, but task {short.number} has only {len(short)} images")
         self._check_method()
-        self.probes = {probe.name: probe.build() for probe in experiment.probes}
+        views = tuple(view.build() for view in experiment.views)
+        judged = columns(experiment.groups or experiment.stream, self.dataset)
+        probes = {probe.label: probe.build() for probe in experiment.probes if self.dataset.classes}
+        self.jury = Jury(probes, self.dataset, judged, self.precision, experiment.test_size or (None if size else views[0].size))
         with seeded(key(experiment.seed, "method")):
             method = experiment.method.build(experiment.backbone.build())
         with seeded(key(experiment.seed, "strategy")):
             strategy = experiment.strategy.build()
-        augment = Augment(tuple(view.build() for view in experiment.views), self.dataset.mean, self.dataset.std)
-        self.learner = self._placed(Learner(method, strategy, augment, self.precision))
-        self.scores: dict[str, dict[str, list]] = {}
-        self.ranks: list[float] = []
+        with seeded(key(experiment.seed, "pupils")):
+            pupils = [probe.pupil(method.encoder, len(self.dataset.classes)) for probe in probes.values()]
+        augment = Augment(views, self.dataset.mean, self.dataset.std)
+        self.learner = self._placed(Learner(method, strategy, augment, self.precision, [pupil for pupil in pupils if pupil]))
         self.costs: list[dict[str, float]] = []
 
     def _check_method(self) -> None:
@@ -113,16 +117,19 @@ class Course:
         if any(distributed.anyone(self.device, found is None)) and found:
             raise UserError(f"{self.record.path} is not the same folder for all processes; give an --out that all of them see")
         facts = found.facts if found else {"task": -1, "finished": True, "metrics": 0}
+        if found and facts["data"] != self.dataset.fingerprint:
+            raise UserError(f"data: the images are not those that {self.record.path} began with; put them back, or give another --out")
         self.log = Log(self.record.path, facts["metrics"]) if self.writes else Silence()
         self.stop, self.saved = stop, time.monotonic()
         self.log.say(f"goes on after {found.path.name}" if found else "begins")
         if self.writes:
             self.record.put("environment.json", describe(self.device))
         if found:
-            self.scores, self.ranks, self.costs = facts["scores"], facts["ranks"], facts["costs"]
+            self.jury.facts, self.costs = facts["found"], facts["costs"]
         else:
+            self._say_what_is_there()
             self._tell("random weights", 0)
-            self.scores = {name: {"A": [], "R": row} for name, row in self._rows().items()}
+            self.jury.random(self.learner.method.encoder, self.learner.augment)
         if found and facts["finished"]:
             self._begin(self.tasks[facts["task"]])
             found.restore(self.learner, None)
@@ -132,15 +139,16 @@ class Course:
             self._judge(task)
         self.log.say("done")
         self.log.close()
-        return self.accuracy()
+        return self.jury.accuracy()
 
-    def accuracy(self) -> dict[str, dict]:
-        """What `accuracy.json` holds."""
-        return {
-            name: {"A": s["A"], "R": s["R"], "average": average(s["A"]), "forgetting": forgetting(s["A"])}
-            | {"forward_transfer": forward_transfer(s["A"], s["R"])}
-            for name, s in self.scores.items()
-        }
+    def _say_what_is_there(self) -> None:
+        """What of the data is not learned from, or not judged by."""
+        if not self.jury.probes:
+            self.log.say("nothing is labelled: no probe can judge; health.json tells how the encoder does")
+        if self.dataset.aside and self.writes:
+            self.log.say(f"{len(self.dataset.aside)} files are not learned from: see quarantine.txt")
+            text = "".join(f"{line}\n" for line in self.dataset.aside)
+            write(self.record.path / "quarantine.txt", lambda path: path.write_text(text, "utf-8", "surrogateescape"))
 
     def _learn(self, task: Task, found: checkpoint.Checkpoint | None) -> None:
         """Train on one task, from its beginning or from where `found` was saved."""
@@ -149,9 +157,13 @@ class Course:
         steps = settings.steps or settings.epochs * batches.epoch_steps
         clock = Clock(settings.seed, task.number, batches.epoch_steps, steps, found.facts["step"] if found else 0, self.device)
         self._begin(task)
-        optimizer = settings.optimizer.build([p for p in self.learner.parameters() if p.requires_grad])
-        peak = settings.optimizer.settings["lr"] * settings.batch_size / 256
-        rates = settings.schedule.build(peak, steps, batches.epoch_steps).to(self.device, torch.float32)
+        pupils = list(self.learner.pupils)
+        lessons = self._lessons(task) if pupils else None
+        learning = [p for part in (self.learner.method, self.learner.strategy) for p in part.parameters() if p.requires_grad]
+        beside = [{"params": list(pupil.parameters()), "weight_decay": 0.0} for pupil in pupils]
+        optimizer = settings.optimizer.build([{"params": learning}, *beside])
+        peaks = [settings.optimizer.settings["lr"] * settings.batch_size / 256, *(pupil.lr for pupil in pupils)]
+        rates = torch.stack([settings.schedule.build(peak, steps, batches.epoch_steps) for peak in peaks]).to(self.device, torch.float32)
         for group in optimizer.param_groups:
             group["lr"] = torch.zeros((), device=self.device)
         if found:
@@ -167,7 +179,7 @@ class Course:
                     f"the loss is {means['loss']} at task {task.number}, step {clock.step}; the last good state is in "
                     f"{self.record.last}; try a lower optimizer.lr, a longer schedule.warmup or precision=float32"
                 )
-            rate = float(rates[clock.step - 1])
+            rate = float(rates[0, clock.step - 1])
             self.log.row(task=task.number, step=clock.step, epoch=clock.step / clock.epoch_steps, lr=rate, **means)
             now = time.monotonic()
             asked, due = distributed.anyone(self.device, self.stop.asked, self.writes and now - self.saved > self.save_every)
@@ -180,7 +192,7 @@ class Course:
                 self._heed_stop(asked, f"task {task.number}, step {clock.step}")
                 before[1] = time.monotonic()
 
-        train(self.learner, optimizer, rates, batches, clock, report)
+        train(self.learner, optimizer, rates, batches, clock, report, lessons)
         distributed.share(self.learner.buffers())  # statistics of each one's own part of the batches, if they are local
         self.learner.strategy.end_task(task, self.learner.method, self._again(batches, clock))
 
@@ -194,16 +206,30 @@ class Course:
     def _judge(self, task: Task) -> None:
         """One more row of every accuracy matrix; then the task is finished, in one stroke."""
         self._tell("evaluating", task.number)
-        for name, row in self._rows().items():
-            self.scores[name]["A"].append(row)
+        encoder = self.learner.method.encoder
+        self.jury.judge(encoder, self.learner.augment, None if task.first else self._as_it_was(encoder, task.number - 1))
         if self.writes:
-            checkpoint.write_tensors(self.record.encoder(task.number), self.learner.method.encoder.state_dict())
-            self.record.put("accuracy.json", self.accuracy())
-            self.record.put("health.json", {"rankme": self.ranks})
+            checkpoint.write_tensors(self.record.encoder(task.number), encoder.state_dict())
+            self.record.put("accuracy.json", self.jury.accuracy())
+            self.record.put("classes.json", self.jury.facts["classes"])
+            self.record.put("health.json", self.jury.facts["health"])
             self.record.put("cost.json", {"tasks": self.costs})
         self._save(task, None, finished=True)
         if task.number + 1 < len(self.tasks):
             self._heed_stop(*distributed.anyone(self.device, self.stop.asked), f"the end of task {task.number}")
+
+    def _as_it_was(self, encoder: Encoder, task: int) -> Encoder:
+        """The encoder that was kept after a task."""
+        before = deepcopy(encoder)
+        before.load_state_dict(load_file(self.record.encoder(task)))
+        return before
+
+    def _lessons(self, task: Task) -> Batches:
+        """For probes that learn along: labelled images of the whole data set, past and future."""
+        labelled = self.dataset.train.labels.ge(0).nonzero().flatten()
+        if len(labelled) < self.experiment.batch_size:
+            raise UserError(f"probes: online wants batches of {self.experiment.batch_size}, but only {len(labelled)} images have a label")
+        return Batches(self.dataset.train, Task(task.number, labelled), self.experiment.batch_size, "lessons")
 
     def _begin(self, task: Task) -> None:
         """Make what the method and the strategy need for a task; what is made hangs on the task alone."""
@@ -219,13 +245,9 @@ class Course:
             yield self.learner.augment(batches(clock))
             clock.tick()
 
-    def _rows(self) -> dict[str, list[float]]:
-        encoded = Encoded(self.learner.method.encoder.backbone, self.dataset, self.precision)
-        self.ranks.append(rankme(encoded.test))
-        return {name: probe.row(encoded, self.columns) for name, probe in self.probes.items()}
-
     def _save(self, task: Task, optimizer: torch.optim.Optimizer | None, **facts: object) -> None:
-        facts |= {"task": task.number, "scores": self.scores, "ranks": self.ranks, "costs": self.costs, "metrics": self.log.commit()}
+        facts |= {"task": task.number, "found": self.jury.facts, "costs": self.costs, "metrics": self.log.commit()}
+        facts |= {"data": self.dataset.fingerprint}
         if self.writes:
             checkpoint.save(self.record.last, checkpoint.flat(self.learner, optimizer), facts)
         self.saved = time.monotonic()

@@ -78,7 +78,7 @@ def _adopt(donor: Record, heir: Record, experiment: Experiment) -> None:
         return
     with heir.claim(experiment):
         heir.last.mkdir(exist_ok=True)
-        for name in ("metrics.jsonl", "accuracy.json", "health.json", "cost.json", "task0.safetensors", f"last/{found.path.name}"):
+        for name in ("metrics.jsonl", "accuracy.json", "classes.json", "health.json", "cost.json", "task0.safetensors", f"last/{found.path.name}"):
             shutil.copyfile(donor.path / name, heir.path / name)
         shutil.copyfile(found.path.with_suffix(".json"), heir.last / "000000.json.copying")
         manifest = heir.last / found.path.with_suffix(".json").name

@@ -18,7 +18,7 @@ MAY_IMPORT = {  # besides the floor and its own room
     "augment": set(),
     "methods": {"losses", "networks"},
     "strategies": {"losses", "networks", "methods"},
-    "evaluation": {"networks", "data"},
+    "evaluation": {"networks", "data", "augment"},
     "training": {"strategies", "methods", "losses", "networks", "data"},
     "experiment": {"presets"},
     "record": {"experiment"},

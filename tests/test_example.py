@@ -57,7 +57,7 @@ def test_losses_agree_step_for_step_over_two_tasks():
         learner = Learner(method, strategy, SameViews(images, torch.Generator().manual_seed(number))).train()
         optimizer = LARS([p for p in learner.parameters() if p.requires_grad], weight_decay=1e-4)
         optimizer.param_groups[0]["lr"] = torch.zeros((), dtype=torch.float64)
-        clock, rates, ours = Clock(0, number, STEPS, STEPS), torch.full((STEPS,), one_file.LR, dtype=torch.float64), []
+        clock, rates, ours = Clock(0, number, STEPS, STEPS), torch.full((1, STEPS), one_file.LR, dtype=torch.float64), []
         batch = Batch(torch.zeros(BATCH, 3, 32, 32, dtype=torch.uint8), torch.arange(BATCH), torch.zeros(BATCH).long(), clock.key)
         while not clock.done:
             losses = step(learner, optimizer, rates, batch, clock)

@@ -19,7 +19,7 @@ from cassle.run import Stopped, run
 from cassle.sweep import sweep
 from cassle.training import checkpoint
 
-RESULTS = ("task0.safetensors", "task1.safetensors", "task2.safetensors", "metrics.jsonl", "accuracy.json", "health.json", "experiment.toml")
+RESULTS = ("task0.safetensors", "task1.safetensors", "task2.safetensors", "metrics.jsonl", "accuracy.json", "classes.json", "health.json", "experiment.toml")
 
 
 def digest(out):

@@ -90,9 +90,10 @@ class Augment(nn.Module):
         self.register_buffer("shift", -mean / std, persistent=False)
 
     def forward(self, batch: Batch) -> Batch:
-        return dataclasses.replace(batch, views=tuple(self._view(batch, number) for number in range(len(self.views))))
+        return dataclasses.replace(batch, views=tuple(self.view(batch, number) for number in range(len(self.views))))
 
-    def _view(self, batch: Batch, number: int) -> Pixels:
+    def view(self, batch: Batch, number: int) -> Pixels:
+        """One of them; by negative numbers, from the last, the same recipes with chances of their own."""
         view = self.views[number]
         u = uniform(fold(batch.key, torch.full_like(batch.key, number)), batch.index, sum(DRAWS.values()))
         ragged, host = isinstance(batch.images, Patches), batch.images.device.type == "cpu"

@@ -16,10 +16,13 @@ class Batches:
 
     The order hangs on (seed, task, epoch) alone, so that any step can be had without those before it. Of several processes,
     each has its part of the batch that one would have.
+
+    Args:
+        purpose: another one has another order.
     """
 
-    def __init__(self, split: Split, task: Task, batch_size: int):
-        self.split, self.task, self.batch_size = split, task, batch_size
+    def __init__(self, split: Split, task: Task, batch_size: int, purpose: str = "order"):
+        self.split, self.task, self.batch_size, self.purpose = split, task, batch_size, purpose
         self.device = split.images.device
         self.labels, self.index = split.labels.to(self.device), task.index.to(self.device)
         self.epoch, self.order = -1, self.index
@@ -34,9 +37,9 @@ class Batches:
             self.epoch = clock.epoch
             self.order = self._shuffled(clock)
         own = self.batch_size // world()
-        start = clock.step % self.epoch_steps * self.batch_size + rank() * own
+        start = clock.step % clock.epoch_steps % self.epoch_steps * self.batch_size + rank() * own
         index = self.order[start : start + own]
         return Batch(self.split.images[index], index, self.labels[index], clock.key, epoch=clock.epoch)
 
     def _shuffled(self, clock: Clock) -> Int[Tensor, " n"]:
-        return self.index[permutation(key(clock.seed, "order", clock.task, clock.epoch), len(self.index), self.device)]
+        return self.index[permutation(key(clock.seed, self.purpose, clock.task, clock.epoch), len(self.index), self.device)]

@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -61,14 +62,30 @@ def cut(stream: Component, split: Split) -> list[Int[Tensor, "..."]]:
     return stream.build({"labels": split.labels, "domains": split.domains, "n": len(split)}[_cuts_by(stream)])
 
 
-def columns(stream: Component, dataset: Dataset) -> list[Int[Tensor, "..."]]:
-    """How a stream groups the test images: by its tasks' classes or domains, or all together if it asks for neither."""
-    if _cuts_by(stream) == "n":
-        return [torch.arange(len(dataset.test))]
-    groups = cut(stream, dataset.test)
-    if len(groups) != len(cut(stream, dataset.train)):
+class Column(NamedTuple):
+    """What one column of the accuracy matrix is about: the images of a task, or of whatever else is judged by itself."""
+
+    train: Int[Tensor, "..."]
+    """To learn from."""
+    test: Int[Tensor, "..."]
+    """To be asked about."""
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Column":
+        """Everything that is labelled; or everything, where nothing is."""
+        least = 0 if dataset.classes else -1
+        return cls(*((split.labels >= least).nonzero().flatten() for split in (dataset.train, dataset.test)))
+
+
+def columns(stream: Component, dataset: Dataset) -> list[Column]:
+    """How a stream groups the images that are judged: by its tasks' classes or domains, or all together if it asks for neither."""
+    everything = Column.of(dataset)
+    if _cuts_by(stream) == "n" or not len(everything.test):
+        return [everything]
+    groups = [cut(stream, split) for split in (dataset.train, dataset.test)]
+    if len({len(group) for group in groups}) > 1:
         raise UserError(f"stream: {stream.name} cuts test images and training images differently; do both have all classes?")
-    return groups
+    return [Column(*(index[torch.isin(index, known)] for index, known in zip(pair, everything))) for pair in zip(*groups)]
 
 
 def _cuts_by(stream: Component) -> str:

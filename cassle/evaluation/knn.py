@@ -1,5 +1,6 @@
 """Weighted k-nearest neighbours: nothing is trained, neighbours vote."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -7,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from cassle.data.dataset import Column
 from cassle.evaluation.features import Encoded
 from cassle.evaluation.probe import Probe
 from cassle.kinds import Count, Positive
@@ -16,14 +18,23 @@ class KNN(Probe):
     """The k nearest training images vote with weight exp(cos / T), or 1 / distance      (Wu et al., 2018; Caron et al., 2021)
 
     # paper != code: the text names the cosine vote, without k or T; the published code's own default is Euclidean.
+
+    Args:
+        features: where images are near: in the backbone's features or in the projector's.
     """
 
-    def __init__(self, *, k: Count = 20, temperature: Positive = 0.07, distance: Literal["cosine", "euclidean"] = "cosine"):
-        self.k, self.temperature, self.distance = k, temperature, distance
+    def __init__(
+        self,
+        *,
+        k: Count = 20,
+        temperature: Positive = 0.07,
+        distance: Literal["cosine", "euclidean"] = "cosine",
+        features: Literal["backbone", "projector"] = "backbone",
+    ):
+        self.k, self.temperature, self.distance, self.features = k, temperature, distance, features
 
-    def predict(self, encoded: Encoded) -> Int[Tensor, " n"]:
-        labels = encoded.dataset.train.labels.to(encoded.train.device)
-        return self.vote(encoded.train, labels, encoded.test)
+    def predict(self, encoded: Encoded, columns: Sequence[Column]) -> Int[Tensor, " n"]:
+        return self.vote(encoded.train.of(self.features), encoded.train.labels, encoded.test.of(self.features))
 
     def vote(
         self, train: Float[Tensor, "n dim"], labels: Int[Tensor, " n"], test: Float[Tensor, "m dim"], chunk: int = 1024

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from cassle.networks.heads import Head
 from cassle.networks.norm import Norm
-from cassle.typing import Maps, Pixels, Scalar, Views, full
+from cassle.typing import Features, Maps, Pixels, Scalar, Views, full
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,10 @@ class Encoder(nn.Module):
         f = torch.stack(f)
         z = self.projector(f)
         return Embedding(f, F.normalize(z, dim=-1) if self.unit else z, tuple(stages))
+
+    def features(self, view: Pixels) -> Features:
+        """f of one view, without what lies beyond."""
+        return self.backbone(self._stacked([view]))
 
     def _stacked(self, views: Sequence[Pixels]) -> Float[Tensor, "all 3 _ _"]:
         """One batch of several views, which BatchNorm will keep apart."""

@@ -1,6 +1,7 @@
 """BatchNorm of a batch that stacks several views, or that several processes share."""
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -70,3 +71,25 @@ def whole_batch(module: nn.Module) -> nn.Module:
         if isinstance(child, _BatchNorm):
             child.__class__ = WholeNorm if isinstance(child, Norm) else WholeBatchNorm
     return module
+
+
+def norms(module: nn.Module) -> list[_BatchNorm]:
+    """All BatchNorms of a module that keep running statistics."""
+    return [child for child in module.modules() if isinstance(child, _BatchNorm) and child.track_running_stats]
+
+
+def statistics(module: nn.Module) -> Float[Tensor, " statistics"]:
+    """A copy of all its running means and variances, in a row."""
+    return torch.cat([own for norm in norms(module) for own in (norm.running_mean, norm.running_var)])
+
+
+@torch.no_grad()
+def put_statistics(module: nn.Module, values: Float[Tensor, " statistics"]) -> None:
+    """Back in their places; a backward pass under way, which does not read them, shall not think that they changed: hence `.data`."""
+    places = [own.data for norm in norms(module) for own in (norm.running_mean, norm.running_var)]
+    torch._foreach_copy_(places, list(values.split([len(place) for place in places])))
+
+
+def passes(module: nn.Module) -> Int[Tensor, ""]:
+    """How often its running statistics have moved."""
+    return norms(module)[0].num_batches_tracked.clone()

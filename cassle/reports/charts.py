@@ -11,6 +11,15 @@ LEAST = 5.0
 """Percentage points: what a chart shows at least, lest noise look like a landscape."""
 
 
+SIGNS = {
+    "rankme": ("Effective rank of the features", 2.0),
+    "cka": ("Likeness to the features of the task before (CKA)", 0.1),
+    "overlap": ("Share of neighbours kept from the task before", 0.1),
+    "alignment": ("Distance of an image’s two views", 0.1),
+}
+"""Of health: what each is called on the page, and how much of its axis is shown at least."""
+
+
 def means(stories: Sequence[Story], probe: str) -> list[tuple[str, str]]:
     """For every family of runs, mean accuracy on the tasks so far, after each task."""
     charts = []
@@ -57,11 +66,13 @@ def health(stories: Sequence[Story]) -> list[tuple[str, str]]:
     """Whether anything collapsed: how far the embeddings spread in each step, and how many dimensions the features use."""
     spread = families([s for s in stories if any("spread" in row for row in s.metrics)], lambda s: str(s.tree["method"]))
     charts = [(f"Spread of {family[0].tree['method']['name']}’s embeddings", _loss(family, "spread")) for family in spread]
-    for family in families([s for s in stories if s.ranks], lambda s: s.judged_by):
-        tasks = max(family, key=lambda s: s.tasks).task_names
-        lines = [_line(s, s.ranks[1:], len(tasks)) for s in family if len(s.ranks) > 1]
-        random = [sum(s.ranks[0] for s in family) / len(family)] * len(tasks)
-        charts.append(("Effective rank of the features", curves([*lines, _random(random)], tasks=tasks, span=2.0)))
+    for sign, (title, span) in SIGNS.items():
+        for family in families([s for s in stories if any(v is not None for v in s.health.get(sign, [])[1:])], lambda s: s.judged_by):
+            tasks = max(family, key=lambda s: s.tasks).task_names
+            values = {s: [math.nan if v is None else v for v in s.health[sign]] for s in family}
+            lines = [_line(s, values[s][1:], len(tasks)) for s in family]
+            random = sum(values[s][0] for s in family) / len(family)
+            charts.append((title, curves([*lines, *([_random([random] * len(tasks))] if random == random else [])], tasks=tasks, span=span)))
     return charts
 
 

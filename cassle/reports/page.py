@@ -45,10 +45,11 @@ def rendered(stories: Sequence[Story], date: str) -> str:
         version=__version__,
         words=words,
         stories=stories,
-        tables=[_table(family) for family in families(stories, lambda s: (*s.probes, s.judged_by))],
+        tables=[_table(family) for family in families([s for s in stories if s.probes], lambda s: (*s.probes, s.judged_by))],
         means=[chart for probe in probes for chart in charts.means(_judged(stories, probe), probe)],
         by_task=[(probe, charts.by_task(_judged(stories, probe), probe)) for probe in probes],
         heats=[(probe, _heat(_judged(stories, probe), probe)) for probe in probes],
+        by_class=[_classes(family) for family in families([s for s in stories if s.classes], lambda s: s.judged_by)],
         losses=charts.losses(stories),
         health=charts.health(stories),
         costs=[(story, cost) for story, cost in zip(stories, costs([s.record for s in stories])) if cost.step],
@@ -91,6 +92,14 @@ def _heat(stories: Sequence[Story], probe: str) -> dict:
     shown = [(story, story.accuracy[probe]["R"], story.accuracy[probe]["A"]) for story in stories]
     values = [v for _, R, A in shown for row in (R, *A) for v in row if v == v]
     return {"runs": shown, "low": min(values, default=0), "high": max(values, default=0)}
+
+
+def _classes(stories: Sequence[Story]) -> dict:
+    """What became of each class in every run by their first probe, the hardest first."""
+    probe = stories[0].probes[0]
+    found = [story.classes.get(probe, {}) for story in stories]
+    names = sorted(found[0], key=lambda name: (found[0][name], name))
+    return {"probe": probe, "runs": stories, "rows": [(name, [own.get(name, float("nan")) for own in found]) for name in names]}
 
 
 def _judged(stories: Sequence[Story], probe: str) -> list[Story]:

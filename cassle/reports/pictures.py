@@ -88,7 +88,7 @@ def view(stories: Sequence[Story]) -> View:
     eyes = [eye for story in stories if (eye := _opened(story, seen, made.missing))]
     if eyes:
         made.seen = len(seen)
-        made.kinship = [_kinship(eye, seen) for eye in eyes]
+        made.kinship = [_kinship(eye, seen) for eye in eyes if dataset.classes]
         shown = seen.thinned(min(1000, max(300, DOTS // len(eyes))))
         made.dots = len(shown)
         start = None
@@ -134,11 +134,12 @@ def _cards(eyes: Sequence[Eye], seen: Sample, names: Sequence[str]) -> list[Card
     for i, query in enumerate(chosen.tolist()):
         label, column = int(seen.labels[query]), int(seen.column[query])
         rows = [
-            Row(story, moment if column == 0 else "", [(tile, int(seen.labels[tile]) == label) for tile in near[i].tolist()])
+            Row(story, moment if column == 0 else "", [(tile, int(seen.labels[tile]) == label >= 0) for tile in near[i].tolist()])
             for story, moment, near, early in moments
             if column == 0 or not early
         ]
-        cards.append(Card(query, seen.dataset.classes[label].removeprefix(f"{names[column]}: "), names[column], rows))
+        name = seen.dataset.classes[label].removeprefix(f"{names[column]}: ") if label >= 0 else ""
+        cards.append(Card(query, name, names[column], rows))
     return cards
 
 

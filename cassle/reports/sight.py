@@ -8,13 +8,14 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from cassle.data.dataset import Dataset, Split
 from cassle.data.images import Images
 from cassle.evaluation.features import Encoded
 from cassle.experiment import Experiment
+from cassle.networks.encoder import Encoder
 from cassle.typing import Features
 
 NEAR = 5
@@ -63,8 +64,8 @@ def features(experiment: Experiment, encoder: Path, seen: Sample) -> Features:
     own = {name.removeprefix("backbone."): tensor for name, tensor in load_file(encoder).items() if name.startswith("backbone.")}
     backbone = experiment.backbone.build()
     backbone.load_state_dict(own)
-    backbone.to(device, memory_format=torch.channels_last)
-    return F.normalize(Encoded(backbone, seen.dataset.to(device), getattr(torch, experiment.precision)).test.cpu(), dim=1)
+    encoder = Encoder(backbone, nn.Identity()).to(device, memory_format=torch.channels_last)
+    return F.normalize(Encoded(encoder, seen.dataset.to(device), getattr(torch, experiment.precision)).test.f.cpu(), dim=1)
 
 
 def layout(features: Features, start: Float[np.ndarray, "n 2"] | None = None) -> Float[np.ndarray, "n 2"] | None:
@@ -107,6 +108,9 @@ def queries(seen: Sample, each: int) -> Int[Tensor, " q"]:
     for number in seen.column.unique():
         own = (seen.column == number).nonzero().flatten()
         classes = seen.labels[own].unique()
+        if not seen.dataset.classes:
+            found.extend(own[_evenly(len(own), each)])
+            continue
         for label in classes[_evenly(len(classes), each)]:
             same = own[seen.labels[own] == label]
             found.append(same[len(same) // 2])

@@ -20,8 +20,8 @@ class Story:
         self.record, self.name, self.number, self.experiment, self.dataset = record, name, number, experiment, dataset
         self.tree = experiment.tree() if experiment else tomllib.loads((record.path / "experiment.toml").read_text("utf-8"))
         self.accuracy = record.accuracy()
-        if not self.accuracy:
-            raise ValueError("no probe judged it")
+        if not self.accuracy and not self.health:
+            raise ValueError("nothing judged it")
 
     @property
     def probes(self) -> list[str]:
@@ -30,12 +30,12 @@ class Story:
     @property
     def done(self) -> int:
         """How many tasks it has learned."""
-        return len(self.accuracy[self.probes[0]]["A"])
+        return len(self.accuracy[self.probes[0]]["A"]) if self.probes else len(self.health["rankme"]) - 1
 
     @property
     def width(self) -> int:
         """How many columns its accuracy matrix has."""
-        return len(self.accuracy[self.probes[0]]["R"])
+        return len(self.accuracy[self.probes[0]]["R"]) if self.probes else len(self.columns) or 1
 
     @cached_property
     def tasks(self) -> int:
@@ -68,7 +68,9 @@ class Story:
     @cached_property
     def columns(self) -> list:
         """The test images behind each column; none where the data set is gone."""
-        return columns(self.experiment.groups or self.experiment.stream, self.dataset) if self.dataset else []
+        if not self.dataset:
+            return []
+        return [column.test for column in columns(self.experiment.groups or self.experiment.stream, self.dataset)]
 
     @cached_property
     def column_names(self) -> list[str]:
@@ -104,9 +106,14 @@ class Story:
         return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
     @cached_property
-    def ranks(self) -> list[float]:
-        """The effective rank of the features, with random weights and after each task."""
-        return self.record.health()["rankme"] if (self.record.path / "health.json").is_file() else []
+    def health(self) -> dict[str, list[float | None]]:
+        """Signs of health, with random weights and after each task."""
+        return self.record.health() if (self.record.path / "health.json").is_file() else {}
+
+    @cached_property
+    def classes(self) -> dict[str, dict[str, float]]:
+        """By probe, percent right of each class in the end."""
+        return self.record.classes() if (self.record.path / "classes.json").is_file() else {}
 
     @cached_property
     def environment(self) -> Tree:

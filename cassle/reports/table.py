@@ -8,6 +8,9 @@ from rich.table import Table
 from cassle.record import Record
 from cassle.reports.cost import costs, percent
 
+ACCURACY = "A: accuracy at the end.  F: forgetting, less is better.  FT: forward transfer.  In percent."
+HEALTH = "Nothing is labelled.  Rank: how many dimensions the features use.  Likeness (CKA), neighbours kept: to the encoder of the task before, 1 is all."
+VITALS = {"rank": ("rankme", 1), "likeness": ("cka", 2), "neighbours kept": ("overlap", 2)}
 MEASURES = {"A": "average", "F": "forgetting", "FT": "forward_transfer"}
 
 
@@ -17,6 +20,8 @@ def rows(records: Sequence[Record], *, cost: bool = False) -> list[list[str]]:
     With `cost`, and fine-tuning among the runs, a last column says what each step takes over fine-tuning's.
     """
     accuracies = [record.accuracy() for record in records]
+    if not accuracies[0]:
+        return _vitals(records)
     columns = [(probe, short) for n, probe in enumerate(accuracies[0]) for short in MEASURES if n == 0 or short != "FT"]
     runs = [[record.path.name, *(_number(a[p][MEASURES[m]]) for p, m in columns)] for record, a in zip(records, accuracies)]
     random = [["random weights", *(_number(sum(a[p]["R"]) / len(a[p]["R"])) if m == "A" else "" for p, m in columns)] for a in accuracies]
@@ -33,7 +38,7 @@ def printed(records: Sequence[Record], console: Console | None = None) -> None:
     for row in body:
         table.add_row(*row)
     console = console or Console()
-    console.print(table, "A: accuracy at the end.  F: forgetting, less is better.  FT: forward transfer.  In percent.", highlight=False)
+    console.print(table, ACCURACY if records[0].accuracy() else HEALTH, highlight=False)
 
 
 def markdown(table: Sequence[Sequence[str]]) -> str:
@@ -42,5 +47,12 @@ def markdown(table: Sequence[Sequence[str]]) -> str:
     return "\n".join([header, "|---" * len(table[0]) + "|", *body])
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+def _vitals(records: Sequence[Record]) -> list[list[str]]:
+    """What can be told at the end without a label."""
+    found = [record.health() for record in records]
+    runs = [[record.path.name, *(_number(values[sign][-1], digits) for sign, digits in VITALS.values())] for record, values in zip(records, found)]
+    return [["", *VITALS], *runs, ["random weights", _number(found[0]["rankme"][0]), "", ""]]
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

@@ -43,11 +43,15 @@ def lede(stories: Sequence[Story]) -> str:
         text += f"The {'strategies' if len(strategies) > 1 else 'strategy'}: {both(strategies)}. "
     if at_once := [s.name for s in stories if s not in streamed]:
         text += f"For comparison, {both(at_once)} learned everything at once. "
-    return text + f"What its features tell about the test images was asked after every task, by {_probes(stories[0].probes)}."
+    if not (probes := stories[0].probes):
+        return text.rstrip()
+    return text + f"What its features tell about the test images was asked after every task, by {_probes(probes)}."
 
 
 def finding(stories: Sequence[Story]) -> str:
     """Who is best at the end, by the first probe; runs that are under way, or were judged on other images, do not compete."""
+    if not stories[0].probes:
+        return "Nothing is labelled, so no probe could judge; what can be told without labels is under Health."
     probe = stories[0].probes[0]
     end = {s.name: s.accuracy[probe]["average"] for s in stories if probe in s.accuracy}
     whole = [s for s in stories if not s.unfinished and probe in s.accuracy and s.judged_by == stories[0].judged_by]

@@ -21,17 +21,22 @@ EVERY = 10
 def train(
     learner: Learner,
     optimizer: Optimizer,
-    rates: Float[Tensor, " steps"],
+    rates: Float[Tensor, "group steps"],
     batches: Batches,
     clock: Clock,
     report: Callable[[dict[str, float]], None],
+    lessons: Batches | None = None,
 ) -> None:
-    """From the clock's step to the end of its task; `report` hears the mean losses of every few steps."""
+    """From the clock's step to the end of its task; `report` hears the mean losses of every few steps.
+
+    Args:
+        lessons: what probes learn from that learn along.
+    """
     meter, forward = Meter(clock.device), parallel(learner)
     while not clock.done:
         if clock.step % clock.epoch_steps == 0:
             learner.method.begin_epoch(clock)
-        meter.add(step(learner, optimizer, rates, batches(clock), clock, forward))
+        meter.add(step(learner, optimizer, rates, batches(clock), clock, forward, lessons and lessons(clock)))
         clock.tick()
         if clock.step % EVERY == 0 or clock.done:
             report(meter.means())
@@ -40,21 +45,24 @@ def train(
 def step(
     learner: Learner,
     optimizer: Optimizer,
-    rates: Float[Tensor, " steps"],
+    rates: Float[Tensor, "group steps"],
     batch: Batch,
     clock: Clock,
-    forward: Callable[[Batch], Losses] | None = None,
+    forward: Callable[[Batch, Batch | None], Losses] | None = None,
+    shown: Batch | None = None,
 ) -> Losses:
     """One descent, with everything that moves along; nothing in it waits for the device.
 
     Args:
+        rates: of each group of parameters.
         forward: the learner as several processes call it.
+        shown: to the probes that learn along.
     """
-    for group in optimizer.param_groups:
-        group["lr"].copy_(rates.take(clock.now))
-    losses = (forward or learner)(batch)
+    for group, own in zip(optimizer.param_groups, rates):
+        group["lr"].copy_(own.take(clock.now))
+    losses = (forward or learner)(batch, shown)
     optimizer.zero_grad()
-    losses.total.backward()
+    (losses.total + losses.watched).backward()
     learner.method.after_backward(clock)
     optimizer.step()
     with torch.no_grad():

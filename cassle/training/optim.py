@@ -23,7 +23,7 @@ class LARS(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Tensor],
+        params: Iterable[Tensor] | Iterable[dict],
         lr: Positive = 0.4,
         momentum: Share = 0.9,
         weight_decay: Weight = 1e-4,

@@ -93,7 +93,7 @@ def test_a_toy_set_is_overfitted(name, small, tiny):
     for _ in range(clock.steps):
         if clock.step % clock.epoch_steps == 0:
             method.begin_epoch(clock)
-        losses = step(learner, optimizer, torch.full((150,), 0.05), Batch(images, torch.arange(12), labels, clock.key, epoch=clock.epoch), clock)
+        losses = step(learner, optimizer, torch.full((1, 150), 0.05), Batch(images, torch.arange(12), labels, clock.key, epoch=clock.epoch), clock)
         clock.tick()
     assert losses.total.isfinite()
     after = separation()

@@ -43,6 +43,8 @@ def pretend(place: Path, *, done: int, width: int, encoders: bool = True, seed: 
     place.mkdir(parents=True)
     (place / "experiment.toml").write_text(experiment.toml(), "utf-8")
     (place / "accuracy.json").write_text(json.dumps(accuracy), "utf-8")
+    classes = {"linear": {"<hard>": 12.5, "easy": 87.5 - seed}}
+    (place / "classes.json").write_text(json.dumps(classes), "utf-8")
     (place / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (place / "environment.json").write_text(json.dumps({"torch": "9.9.9", "device": "an abacus", "threads": 7}), "utf-8")
     torch.manual_seed(seed)
@@ -94,6 +96,11 @@ def test_everything_is_there(three, html):
 def test_names_are_not_markup(three, html):
     assert "a<b" not in html and "a&lt;b&gt;" in html
     assert all(unescape(visible(html)).count(path.name) > 5 for path in three)
+
+
+def test_every_class_has_a_row_the_hardest_first(html):
+    rows = re.findall(r'<tr><th scope="row">(&lt;hard&gt;|easy)</th>((?:<td class="n">[^<]*</td>)+)', html)
+    assert [name for name, _ in rows[:2]] == ["&lt;hard&gt;", "easy"] and "12.5" in rows[0][1] and "86.5" in rows[1][1]
 
 
 def test_the_page_needs_nothing_but_itself(html):

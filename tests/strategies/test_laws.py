@@ -48,7 +48,7 @@ class Life:
 
     def walk(self, steps=STEPS):
         for _ in range(steps):
-            step(self.learner, self.optimizer, torch.full((STEPS,), 0.1), self.batches(self.clock), self.clock)
+            step(self.learner, self.optimizer, torch.full((1, STEPS), 0.1), self.batches(self.clock), self.clock)
             self.clock.tick()
 
     def end(self):

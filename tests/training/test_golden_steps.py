@@ -133,7 +133,7 @@ def test_three_steps_are_the_published_code_s(name, strategy):
         exclude_1d=settings.get("exclude_bias_n_norm", True),
     )
     optimizer.param_groups[0]["lr"] = torch.zeros((), dtype=torch.float64)
-    rates, clock = torch.full((8,), settings["lr"], dtype=torch.float64), Clock(0, 1, 8, 8)
+    rates, clock = torch.full((1, 8), settings["lr"], dtype=torch.float64), Clock(0, 1, 8, 8)
     for number, wanted in enumerate(golden["steps"]):
         batch = Batch(torch.zeros(16, 3, 32, 32, dtype=torch.uint8), torch.full((16,), number), torch.arange(16) % 4, clock.key)
         losses = step(learner, optimizer, rates, batch, clock)

@@ -21,7 +21,7 @@ def course(experiment, tmp_path, task=1):
     for group in optimizer.param_groups:
         group["lr"] = torch.zeros(())
     clock = Clock(experiment.seed, task, batches.epoch_steps, 20)
-    return made, optimizer, torch.full((20,), 0.1), batches, clock
+    return made, optimizer, torch.full((1, 20), 0.1), batches, clock
 
 
 def walk(parts, steps):
