@@ -51,14 +51,13 @@ class Bank:
         table = self.table[rows]
         if not len(table):
             return Images(torch.zeros(0, 1, 1, 3, dtype=torch.uint8))
-        pixels = mapped(self.path / "pixels")
-        height, width, start = (int(table[name][0]) for name in ("height", "width", "start"))
-        size = 3 * height * width
-        alike = (table["height"] == height).all() and (table["width"] == width).all()
-        if alike and (np.diff(table["start"]) == size).all():
-            return Images(pixels[start : start + len(table) * size].view(-1, height, width, 3))
         sizes = np.stack((table["height"], table["width"]), axis=1).astype(np.int64)
-        return Ragged(pixels, torch.from_numpy(table["start"].copy()), torch.from_numpy(sizes))
+        ends = table["start"] + 3 * sizes.prod(1)
+        first, last = int(table["start"].min()), int(ends.max())
+        pixels = mapped(self.path / "pixels")[first:last]  # what others have of the bank need not come along to the GPU
+        if (sizes == sizes[0]).all() and (table["start"][1:] == ends[:-1]).all():
+            return Images(pixels.view(-1, *sizes[0].tolist(), 3))
+        return Ragged(pixels, torch.from_numpy(table["start"] - first), torch.from_numpy(sizes))
 
 
 def bank(root: Path, entries: Callable[[], Iterable[Entry]], short: int = 0, square: bool = False) -> Bank:

@@ -20,7 +20,7 @@ from PIL import Image, ImageOps
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "DIB", "GIF", "TIFF", "PPM")
 PIXELS, SIDE = 100_000_000, 20_000
-"""More than any camera makes: a mistake, or a bomb."""
+"""Hardly a camera makes more: a mistake, or a bomb."""
 BYTES = 1 << 30
 LARGE = 16_000_000
 """Images of more pixels are decoded one at a time."""

@@ -35,8 +35,16 @@ class Images:
     def __getitem__(self, index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch 3 height width"] | Patches:
         return self.pixels.index_select(0, index.to(self.pixels.device)).to(self.device, non_blocking=True).permute(0, 3, 1, 2)
 
+    @property
+    def bytes(self) -> int:
+        return self.pixels.nbytes
+
     def to(self, device: torch.device | str) -> "Images":
-        return Images(_placed(self.pixels, torch.device(device)), device)
+        return self.placed(torch.device(device), self.bytes)
+
+    def placed(self, device: torch.device, total: int) -> "Images":
+        """Near a device; `total` bytes are to be placed, these and others."""
+        return Images(_placed(self.pixels, device, total), device)
 
     def part(self, index: Int[Tensor, " k"]) -> "Images":
         """Some of them, copied."""
@@ -72,8 +80,8 @@ class Ragged(Images):
             return torch.stack(rows).to(self.device, non_blocking=True).permute(0, 3, 1, 2)
         return Patches(tuple(row.to(self.device, non_blocking=True).permute(2, 0, 1) for row in rows))
 
-    def to(self, device: torch.device | str) -> "Ragged":
-        return Ragged(_placed(self.pixels, torch.device(device)), self.starts, self.sizes, device)
+    def placed(self, device: torch.device, total: int) -> "Ragged":
+        return Ragged(_placed(self.pixels, device, total), self.starts, self.sizes, device)
 
     def part(self, index: Int[Tensor, " k"]) -> "Ragged":
         """Some of them, where they lie."""
@@ -108,13 +116,15 @@ class Row(Images):
         pixels = [image for batch in found for image in (batch.unbind() if isinstance(batch, Tensor) else batch.pixels)]
         return Patches(tuple(pixels[place] for place in order.tolist()))
 
-    def to(self, device: torch.device | str) -> Images:
-        device = torch.device(device)
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    def placed(self, device: torch.device, total: int) -> Images:
         alike = self.size and all(type(part) is Images for part in self.parts)
-        needed = 2 * sum(part.pixels.nbytes for part in self.parts)  # what lies there while it is copied together
-        if alike and device.type == "cuda" and needed < SHARE * torch.cuda.mem_get_info(device)[0]:
+        if alike and device.type == "cuda" and 2 * self.bytes < SHARE * torch.cuda.mem_get_info(device)[0]:
             return Images(torch.cat([part.pixels.to(device) for part in self.parts]))
-        return Row([part.to(device) for part in self.parts])
+        return Row([part.placed(device, total) for part in self.parts])
 
     def part(self, index: Int[Tensor, " k"]) -> Images:
         """Some of them, in the order that they have here."""
@@ -127,7 +137,7 @@ def joined(parts: Sequence[Images]) -> Images:
     """Several sets as one; large ones stay where they lie."""
     parts = [part for part in parts if len(part)] or list(parts[:1])
     alike = {part.size if type(part) is Images else None for part in parts}
-    if len(parts) > 1 and len(alike) == 1 and None not in alike and sum(part.pixels.nbytes for part in parts) < SMALL:
+    if len(parts) > 1 and len(alike) == 1 and None not in alike and sum(part.bytes for part in parts) < SMALL:
         return Images(torch.cat([part.pixels for part in parts]))
     return parts[0] if len(parts) == 1 else Row(parts)
 
@@ -144,9 +154,9 @@ def normalized(images: UInt8[Tensor, "batch 3 height width"], mean: Float[Tensor
     return (images / 255 - mean[:, None, None]) / std[:, None, None]
 
 
-def _placed(pixels: Tensor, device: torch.device) -> Tensor:
+def _placed(pixels: Tensor, device: torch.device, total: int) -> Tensor:
     """On the GPU if there is room, else in pinned memory, else where they are: mapped from the disk."""
     if device.type != "cuda" or pixels.is_cuda or pixels.nbytes < SHARE * torch.cuda.mem_get_info(device)[0]:
         return pixels.to(device)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return pixels.pin_memory() if pixels.nbytes < memory / 2 else pixels
+    return pixels.pin_memory() if total < memory / 2 else pixels

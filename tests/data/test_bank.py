@@ -369,6 +369,8 @@ def test_the_table_says_where_every_image_lies(tmp_path):
     found = built(tmp_path / "set")
     row = np.fromfile(found.path / "pixels", np.uint8)
     assert found.table["start"][-1] + 3 * found.table["height"][-1] * found.table["width"][-1] == len(row)
+    dataset = folder(str(tmp_path / "set"))
+    assert dataset.train.images.bytes + dataset.test.images.bytes == len(row)  # each half alone goes to a GPU
     assert banks._opened(found.path).table.tobytes() == found.table.tobytes()
 
 
