@@ -81,8 +81,7 @@ def _opened(path: str, flags: int) -> int:
 
 
 def _read(file: BinaryIO, short: int, square: bool, largest: int) -> np.ndarray:
-    with warnings.catch_warnings(), Image.open(file, formats=FORMATS) as image:
-        warnings.simplefilter("ignore")  # of metadata, which is not looked at
+    with warnings.catch_warnings(action="ignore"), Image.open(file, formats=FORMATS) as image:  # of metadata, which is not looked at
         width, height = image.size
         if width * height > PIXELS or max(width, height) > SIDE:
             raise Unfit(f"{width} x {height} pixels are too many")

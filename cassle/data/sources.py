@@ -1,6 +1,7 @@
 """Several data sets in a row, each a domain: sources so unlike that learning one undoes another."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 import torch
 
@@ -19,7 +20,10 @@ def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji"),
     if validate:
         fifth = torch.arange(len(train)) % 5 == 4
         train, test = (_part(train, rows.nonzero().flatten()) for rows in (~fifth, fifth))
-    return Dataset("sources", train, test, sum(classes, ()), tuple(s.name for s in sets))
+    marks = [s.fingerprint for s in sets]
+    fingerprint = sha256("".join(marks).encode()).hexdigest()[:16] if any(marks) else ""
+    aside = sum((s.aside for s in sets), ())
+    return Dataset("sources", train, test, sum(classes, ()), tuple(s.name for s in sets), fingerprint=fingerprint, aside=aside)
 
 
 def _joined(splits: Sequence[Split], starts: Sequence[int]) -> Split:

@@ -306,3 +306,17 @@ def test_without_a_network_it_says_what_to_put_where(name, home, monkeypatch):
     with pytest.raises(UserError, match=f"{name}: http.* cannot be fetched from here .*no route.*; fetch it elsewhere and unpack it, so that {home}"):
         module(None)
     assert not list(home.iterdir())
+
+
+def test_sources_may_be_folders_too(tmp_path):
+    parts = [LAYOUTS["folder_of_classes"](tmp_path / "a"), LAYOUTS["folder_flat"](tmp_path / "b")]
+    (tmp_path / "b/broken.png").write_bytes(b"junk")
+    dataset = built({"name": "sources", "sets": [*parts, "scenes"]})
+    alone = [built(part) for part in parts]
+    n = len(alone[0].train)
+    assert dataset.classes[:2] == ("a: cat", "a: dog") and dataset.train.images.size is None and len(dataset.aside) == 1
+    assert (dataset.train.labels[dataset.train.domains == 1] == -1).all() and dataset.fingerprint != alone[0].fingerprint != ""
+    assert np.array_equal(images(dataset.train)[n], images(alone[1].train)[0])
+    judged = built({"name": "sources", "sets": parts, "validate": True})
+    assert len(judged.train) + len(judged.test) == sum(len(part.train) for part in alone)
+    assert np.array_equal(images(judged.test)[0], images(dataset.train)[4])
