@@ -17,6 +17,7 @@ from cassle.errors import UserError
 BYTES = 1 << 30
 """More than any archive that is read here."""
 TYPES = {code: np.dtype(code) for code in ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8", "b1")}
+BROKEN = (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError, RecursionError)
 
 Part = np.ndarray | list | bytes | str | int
 
@@ -38,8 +39,9 @@ def read(path: Path) -> dict[str, Part]:
         return {_text(name): _part(value) for name, value in found.items()}
     except Foreign as reason:
         raise UserError(f"{path}: was not opened, for {reason}; fetch it again from its publisher") from None
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError, RecursionError) as error:
-        raise UserError(f"{path}: is not a whole archive ({' '.join(str(error).split())[:120]}); fetch it again from its publisher") from None
+    except BROKEN as error:
+        reason = " ".join(str(error).split())[:120]
+        raise UserError(f"{path}: is not a whole archive ({reason}); fetch it again from its publisher") from None
 
 
 class Foreign(Exception):

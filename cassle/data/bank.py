@@ -80,7 +80,8 @@ def bank(root: Path, entries: Callable[[], Iterable[Entry]], short: int = 0, squ
                 if not about.is_file() and not build(path, Path(root), entries, short, square, unchanged=lambda: key() == path.name):
                     raise UserError(f"{root} changed while its images were decoded; when nobody writes there any more, start again")
         except OSError as error:
-            raise UserError(f"{error.filename or path}: {error.strerror or error}; decoded images go there: give another $CASSLE_DATA") from None
+            reason = f"{error.filename or path}: {error.strerror or error}"
+            raise UserError(f"{reason}; decoded images go there: give another $CASSLE_DATA") from None
     return _opened(path)
 
 

@@ -50,7 +50,8 @@ def _listed(root: Path) -> Iterator[Entry]:
     for half, name in (("train", "train"), ("test", "val")):
         missing = [wnid for wnid in CLASSES if not (root / name / wnid).is_dir()]
         if missing:
-            raise UserError(f"{root / name}: {len(missing)} of the 100 classes are not there, {missing[0]} for one; see `cassle data imagenet100`")
+            words = f"{len(missing)} of the 100 classes are not there, {missing[0]} for one"
+            raise UserError(f"{root / name}: {words}; see `cassle data imagenet100`")
         for wnid in CLASSES:
             for path in files(root, f"{name}/{wnid}"):
                 yield path, (half, "", wnid)

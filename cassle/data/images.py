@@ -129,8 +129,9 @@ class Row(Images):
     def part(self, index: Int[Tensor, " k"]) -> Images:
         """Some of them, in the order that they have here."""
         index = index.cpu()
-        starts = [0, *self.ends.tolist()]
-        return joined([part.part(index[(index >= start) & (index < end)] - start) for part, start, end in zip(self.parts, starts, starts[1:])])
+        edges = [0, *self.ends.tolist()]
+        own = [index[(index >= start) & (index < end)] - start for start, end in zip(edges, edges[1:])]
+        return joined([part.part(places) for part, places in zip(self.parts, own)])
 
 
 def joined(parts: Sequence[Images]) -> Images:
