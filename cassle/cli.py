@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from cassle import __version__, registry
-from cassle.config import merge, override
+from cassle.config import Component, merge, override
 from cassle.errors import UserError
 from cassle.experiment import Experiment, grid, presets
 from cassle.record import Record
@@ -222,6 +222,9 @@ def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_ever
     for record, experiment in zip(records, experiments.values()):
         record.check(experiment)
         experiment.check()
+    used = [part for e in experiments.values() for part in (e.data, *(value for probe in e.probes for value in probe.settings.values()))]
+    for data in {repr(part): part for part in used if isinstance(part, Component) and part.room == "data"}.values():
+        data.build()  # images are decoded once for all runs, and with progress, before the display begins
     from cassle.reports.live import Live
     from cassle.reports.table import printed
     from cassle.run import run

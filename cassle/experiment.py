@@ -85,6 +85,10 @@ class Experiment:
         for component in (self.data, *self.probes):
             component.check()
 
+    def judged_at(self, size: tuple[int, int] | None) -> int | None:
+        """The side that images of a size (None: of several) are brought to before they are judged, or None."""
+        return self.test_size or (None if size else self.views[0].settings["size"])
+
     def tree(self) -> Tree:
         """As plain tables, with every default filled in."""
         values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}

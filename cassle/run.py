@@ -80,7 +80,7 @@ class Course:
         views = tuple(view.build() for view in experiment.views)
         judged = columns(experiment.groups or experiment.stream, self.dataset)
         probes = {probe.label: probe.build() for probe in experiment.probes if self.dataset.classes}
-        self.jury = Jury(probes, self.dataset, judged, self.precision, experiment.test_size or (None if size else views[0].size))
+        self.jury = Jury(probes, self.dataset, judged, self.precision, experiment.judged_at(size))
         with seeded(key(experiment.seed, "method")):
             method = experiment.method.build(experiment.backbone.build())
         with seeded(key(experiment.seed, "strategy")):

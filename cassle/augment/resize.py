@@ -34,7 +34,7 @@ def resized_crop(
     """
     if len(boxes) == 1 and images.device.type == "cpu":  # an image by itself, large perhaps: nothing but its box is touched
         top, left, height, width = boxes[0].tolist()
-        images, boxes = images[..., top : top + height, left : left + width], torch.tensor([[0, 0, height, width]])
+        return _alone(images[..., top : top + height, left : left + width], size, filter)
     top, left, height, width = boxes.unbind(1)
     side = max(images.shape[2:])
     rows, columns = _weights(torch.cat((top, left)), torch.cat((height, width)), side, size, filter).chunk(2)
@@ -46,6 +46,17 @@ def resized_crop(
     first, second = choose(turned, rows, columns), choose(turned, columns, rows)
     resized = _resample(choose(turned, lines.transpose(1, 3), lines), first, second)
     return choose(turned, resized.mT, resized)
+
+
+def _alone(image: UInt8[Tensor, "1 3 height width"], size: int, filter: Filter) -> Float[Tensor, "1 3 size size"]:
+    """The same for all of one image, without the room of a square."""
+    height, width = image.shape[2:]
+    if turned := height > size and height - size > 2 * (width - size):
+        image = image.mT
+    start = torch.zeros(1, dtype=torch.long)
+    rows, columns = (_weights(start, start + side, side, size, filter) for side in image.shape[2:])
+    resized = _resample(image.transpose(1, 2).to(torch.float32, memory_format=torch.contiguous_format), columns, rows)
+    return resized.mT if turned else resized
 
 
 def hflip(images: Pixels) -> Pixels:

@@ -22,8 +22,8 @@ DRAWS = {"crop": 4 * ATTEMPTS, "factor": 4, "order": 4, "jitter": 1, "gray": 1, 
 CACHE = 96 * 32**2
 """How many pixels a CPU augments at a time: as many as its cache holds, and its allocator keeps."""
 
-TOGETHER = 32
-"""How many images of different sizes a GPU augments at a time: each takes the room of the largest."""
+TOGETHER, ROOM = 32, 32 * 1024**2
+"""How many images of different sizes a GPU augments at a time, each in a square as large as the longest side; and their pixels in all."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,11 @@ class Augment(nn.Module):
         if not ragged and not host:
             return self.normalise(augmented(batch.images, view, u))
         largest = 0 if ragged else math.prod(batch.images.shape[2:])
-        length = (1 if ragged else max(1, CACHE // max(view.size**2, largest))) if host else TOGETHER
+        if host:
+            length = 1 if ragged else max(1, CACHE // max(view.size**2, largest))
+        else:
+            side = max(max(image.shape[1:]) for image in batch.images.pixels)
+            length = max(1, min(TOGETHER, ROOM // side**2))
         pairs = zip(batch.images.split(length), u.split(length))
         return torch.cat([self.normalise(augmented(images, view, u)) for images, u in pairs])
 

@@ -1,11 +1,14 @@
 """ImageNet-100 (Tian et al., 2020): the hundred classes of ILSVRC 2012 that the paper uses; 129,000 images."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from cassle.data.bank import Bank, Entry, bank
+from cassle.config import folder as resolved
+from cassle.data.bank import bank
 from cassle.data.dataset import IMAGENET_MEAN, PAPER_STD, Dataset
-from cassle.data.folder import assembled, files
+from cassle.data.decoders import Entry
+from cassle.data.folder import assembled, described, files
 from cassle.errors import UserError
 from cassle.kinds import Folder, Whole
 
@@ -23,33 +26,32 @@ CLASSES = tuple(
 )
 
 
-def imagenet100(root: Folder = "imagenet", image_size: Whole = 0) -> Dataset:
-    """Out of ILSVRC's folders train/WNID and val/WNID, of which others may be there; classes in the order of their names."""
-    return assembled("imagenet100", _banked(Path(root), image_size), IMAGENET_MEAN, PAPER_STD)
+def imagenet100(root: Folder = "imagenet", image_size: Whole = 0, square: bool = False) -> Dataset:
+    """Out of ILSVRC's folders train/WNID and val/WNID, of which others may be there; classes in the order of their names.
 
-
-def prepare(root: str = "imagenet", image_size: int = 0) -> None:
-    """Decode what is not decoded yet, with progress."""
-    _banked(Path(root), image_size, show=True)
+    Args:
+        image_size: see `folder`; likewise `square`.
+    """
+    images = bank(Path(root), partial(_listed, Path(root)), image_size, square)
+    return assembled("imagenet100", [images], ("",), IMAGENET_MEAN, PAPER_STD)
 
 
 def fetch(root: Path | None) -> str:
-    """Nothing: what to put where."""
+    """Nothing: what to put where; or look through what is there, and decode it."""
+    if root is not None:
+        return described(imagenet100(resolved(str(root), "--root")), root, f"data=imagenet100 data.root={root}")
     raise UserError(
         "imagenet100: ILSVRC 2012 is given out by image-net.org to those who register: unpack it to FOLDER/train/WNID/*.JPEG and "
         "FOLDER/val/WNID/*.JPEG, and give it as data.root=FOLDER; the hundred classes are picked from it"
     )
 
 
-def _banked(root: Path, image_size: int, show: bool = False) -> Bank:
-    return bank(root, lambda: _listed(root), image_size, show)
-
-
 def _listed(root: Path) -> Iterator[Entry]:
     for half, name in (("train", "train"), ("test", "val")):
         missing = [wnid for wnid in CLASSES if not (root / name / wnid).is_dir()]
         if missing:
-            raise UserError(f"{root / name}: {len(missing)} of the 100 classes are not there, {missing[0]} for one; see `cassle data imagenet100`")
+            words = f"{len(missing)} of the 100 classes are not there, {missing[0]} for one"
+            raise UserError(f"{root / name}: {words}; see `cassle data imagenet100`")
         for wnid in CLASSES:
             for path in files(root, f"{name}/{wnid}"):
                 yield path, (half, "", wnid)

@@ -1,11 +1,12 @@
 """Several data sets in a row, each a domain: sources so unlike that learning one undoes another."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 import torch
 
 from cassle.data.dataset import Dataset, Split
-from cassle.data.images import Images
+from cassle.data.images import joined
 
 
 def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji"), validate: bool = False) -> Dataset:
@@ -19,16 +20,19 @@ def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji"),
     if validate:
         fifth = torch.arange(len(train)) % 5 == 4
         train, test = (_part(train, rows.nonzero().flatten()) for rows in (~fifth, fifth))
-    return Dataset("sources", train, test, sum(classes, ()), tuple(s.name for s in sets))
+    marks = [s.fingerprint for s in sets]
+    fingerprint = sha256("".join(marks).encode()).hexdigest()[:16] if any(marks) else ""
+    aside = sum((s.aside for s in sets), ())
+    return Dataset("sources", train, test, sum(classes, ()), tuple(s.name for s in sets), fingerprint=fingerprint, aside=aside)
 
 
 def _joined(splits: Sequence[Split], starts: Sequence[int]) -> Split:
     return Split(
-        Images(torch.cat([s.images.pixels for s in splits])),
-        labels=torch.cat([s.labels + start for s, start in zip(splits, starts)]),
+        joined([s.images for s in splits]),
+        labels=torch.cat([torch.where(s.labels < 0, -1, s.labels + start) for s, start in zip(splits, starts)]),
         domains=torch.cat([torch.full((len(s),), i) for i, s in enumerate(splits)]),
     )
 
 
 def _part(split: Split, index: torch.Tensor) -> Split:
-    return Split(Images(split.images.pixels[index]), split.labels[index], split.domains[index])
+    return Split(split.images.part(index), split.labels[index], split.domains[index])

@@ -17,11 +17,13 @@ def class_incremental(
 ) -> Tasks:
     """The classes are shuffled, then dealt out in runs of equal length (or one longer than others, where they do not divide).
 
-    `classes_each` deals them out unevenly: (50, 10, 10), say, whatever `tasks` is.
+    `classes_each` deals them out unevenly: (50, 10, 10), say, whatever `tasks` is.  Images without a label are in no task.
     """
     labels = torch.as_tensor(labels)
     classes = labels.unique()
-    classes = classes[classes >= 0]  # not the unlabelled
+    classes = classes[classes >= 0]
+    if not len(classes):
+        raise UserError("stream: class_incremental needs labels, and no image has one; choose data_incremental, domain_incremental or joint")
     if classes_each and sum(classes_each) != len(classes):
         raise UserError(f"stream.classes_each adds up to {sum(classes_each)}, but there are {len(classes)} classes")
     tasks = len(classes_each) or tasks

@@ -1,27 +1,31 @@
 """Tiny ImageNet (Stanford CS231n, 2015): 200 classes of 500 images at 64 pixels."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from cassle.data.bank import Bank, Entry, bank
-from cassle.data.dataset import IMAGENET_MEAN, IMAGENET_STD, Dataset
+from cassle.data.bank import bank
+from cassle.data.cifar100 import within
+from cassle.data.dataset import Dataset
+from cassle.data.decoders import Entry
+from cassle.data.download import fetched
 from cassle.data.folder import assembled, files
 from cassle.errors import UserError
 from cassle.kinds import Folder
 
-
-def tiny_imagenet(root: Folder = "tiny-imagenet-200") -> Dataset:
-    """Train, and the publisher's val as test images."""
-    return assembled("tiny_imagenet", _banked(Path(root)), IMAGENET_MEAN, IMAGENET_STD)
+URL, MD5 = "http://cs231n.stanford.edu/tiny-imagenet-200.zip", "90528d7ca1a48142e341f4ef8d21d0de"
+FOLDER = "tiny-imagenet-200"
 
 
-def prepare(root: str = "tiny-imagenet-200") -> None:
-    """Decode what is not decoded yet, with progress."""
-    _banked(Path(root), show=True)
+def tiny_imagenet(root: Folder = "tiny_imagenet") -> Dataset:
+    """Train, and the publisher's val as test images; the root is the folder tiny-imagenet-200, or holds it."""
+    place = within(Path(root), FOLDER)
+    return assembled("tiny_imagenet", [bank(place, partial(_listed, place))], ("",))
 
 
-def _banked(root: Path, show: bool = False) -> Bank:
-    return bank(root, lambda: _listed(root), show=show)
+def fetch(root: Path | None) -> str:
+    """Bring the publisher's archive."""
+    return fetched("tiny_imagenet", URL, MD5, root, FOLDER, "train and val")
 
 
 def _listed(root: Path) -> Iterator[Entry]:
@@ -34,5 +38,8 @@ def _listed(root: Path) -> Iterator[Entry]:
     for kind in kinds:
         for path in files(root, f"train/{kind}/images"):
             yield path, ("train", "", kind)
-    for file, kind, *_ in (line.split() for line in lines if line.strip()):
-        yield f"val/images/{file}", ("test", "", kind)
+    for number, words in enumerate(map(str.split, lines), 1):
+        if len(words) == 1 or words and ("/" in words[0] or words[1] not in kinds):
+            raise UserError(f"{root / 'val/val_annotations.txt'}, line {number}: want FILE WNID ..., got {' '.join(words)[:80]!r}")
+        if words:
+            yield f"val/images/{words[0]}", ("test", "", words[1])

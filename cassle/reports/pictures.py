@@ -11,11 +11,12 @@ from PIL import Image
 from safetensors import SafetensorError
 from torch.nn import functional as F
 
+from cassle.evaluation.features import sized
 from cassle.reports import sight
 from cassle.reports.plots import cloud
 from cassle.reports.sight import Sample
 from cassle.reports.story import Story
-from cassle.typing import Features
+from cassle.typing import Features, Patches
 
 SEEN = 2000
 """Test images that every encoder looks at, at most."""
@@ -147,7 +148,8 @@ def _sheet(seen: Sample, tiles: Iterable[int]) -> Sheet:
     """WebP: without loss where images are small, since their pixels will be looked at."""
     used = sorted(set(tiles))
     across = math.ceil(math.sqrt(len(used)))
-    images = seen.dataset.test.images[torch.tensor(used)].float()
+    images = seen.dataset.test.images[torch.tensor(used)]
+    images = sized(images, SIDE) if isinstance(images, Patches) else images.float()
     side = min(SIDE, max(images.shape[2:]))
     if images.shape[2:] != (side, side):
         images = F.interpolate(images, (side, side), mode="bilinear", antialias=True)

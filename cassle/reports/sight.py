@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from cassle.data.dataset import Dataset, Split
-from cassle.data.images import Images
 from cassle.evaluation.features import Encoded
 from cassle.experiment import Experiment
 from cassle.networks.encoder import Encoder
@@ -52,8 +51,7 @@ def sample(dataset: Dataset, columns: Sequence[Int[Tensor, "..."]], limit: int) 
         ordered = column[dataset.test.labels[column].argsort(stable=True)]
         picked.append(ordered[_evenly(len(ordered), share)])
     index = torch.cat(picked)
-    pixels = dataset.test.images[index].permute(0, 2, 3, 1).contiguous()
-    split = Split(Images(pixels), dataset.test.labels[index], dataset.test.domains[index])
+    split = Split(dataset.test.images.part(index), dataset.test.labels[index], dataset.test.domains[index])
     numbers = torch.arange(len(columns)).repeat_interleave(torch.tensor([len(own) for own in picked]))
     return Sample(replace(dataset, train=split, test=split), numbers)
 
@@ -65,7 +63,8 @@ def features(experiment: Experiment, encoder: Path, seen: Sample) -> Features:
     backbone = experiment.backbone.build()
     backbone.load_state_dict(own)
     encoder = Encoder(backbone, nn.Identity()).to(device, memory_format=torch.channels_last)
-    return F.normalize(Encoded(encoder, seen.dataset.to(device), getattr(torch, experiment.precision)).test.f.cpu(), dim=1)
+    size = experiment.judged_at(seen.dataset.test.images.size)
+    return F.normalize(Encoded(encoder, seen.dataset.to(device), getattr(torch, experiment.precision), size).test.f.cpu(), dim=1)
 
 
 def layout(features: Features, start: Float[np.ndarray, "n 2"] | None = None) -> Float[np.ndarray, "n 2"] | None:

@@ -5,7 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cassle.data.streams import class_incremental, data_incremental, domain_incremental, joint
+from cassle.config import component
+from cassle.data.dataset import Split, cut
+from cassle.data.images import Images
+from cassle.data.streams import class_incremental, data_incremental, domain_incremental, fraction, joint
+from cassle.errors import UserError
 
 
 def test_the_published_class_order(splits):
@@ -52,3 +56,53 @@ def test_class_streams_do_not_care_what_classes_are_called():
 def test_more_tasks_than_there_is_to_cut(cut):
     with pytest.raises(ValueError, match="stream.tasks is 3"):
         cut()
+
+
+def classes_of(tasks, labels):
+    return [sorted(labels[task].unique().tolist()) for task in tasks]
+
+
+def test_uneven_classes_are_the_even_order_cut_elsewhere():
+    labels = torch.arange(100).repeat(3)
+    order = [c for task in class_incremental(labels, 100, seed=5) for c in labels[task[:1]].tolist()]
+    tasks = class_incremental(labels, seed=5, classes_each=(50, 10, 10, 30))
+    assert classes_of(tasks, labels) == [sorted(order[a:b]) for a, b in ((0, 50), (50, 60), (60, 70), (70, 100))]
+    assert is_partition(tasks, 300)
+    with pytest.raises(UserError, match="stream.classes_each adds up to 60, but there are 100 classes"):
+        class_incremental(labels, classes_each=(50, 10))
+
+
+def test_tasks_that_do_not_divide_differ_by_one_class():
+    assert [len(c) for c in classes_of(class_incremental(torch.arange(100), 7), torch.arange(100))] == [15, 15, 14, 14, 14, 14, 14]
+
+
+@given(st.integers(1, 200), st.data())
+def test_a_fraction_is_one_task_s_worth(n, data):
+    of = data.draw(st.integers(1, n))
+    (task,) = fraction(n, of)
+    assert len(task) == n // of and len(task.unique()) == len(task) and 0 <= task.min() and task.max() < n
+    assert of == 1 or torch.equal(task, data_incremental(n, of)[-1])
+
+
+def test_joint_is_everything_in_place():
+    assert [task.tolist() for task in joint(4)] == [[0, 1, 2, 3]]
+
+
+def test_domains_come_in_the_order_of_the_data_set():
+    assert [task.tolist() for task in domain_incremental(torch.tensor([2, 0, 1, 0, 2]))] == [[1, 3], [2], [0, 4]]
+
+
+def test_images_without_a_label_are_in_no_class():
+    labels = torch.tensor([-1, 3, -1, 1, 3])
+    tasks = class_incremental(labels, 2)
+    assert torch.cat(tasks).sort().values.tolist() == [1, 3, 4] and classes_of(tasks, labels) in ([[1], [3]], [[3], [1]])
+
+
+def test_what_is_not_labelled_at_all_can_still_be_cut():
+    none = torch.full((12,), -1)
+    split = Split(Images(torch.zeros(12, 2, 2, 3, dtype=torch.uint8)), none, torch.arange(12) % 3)
+    for name, count in {"data_incremental": 5, "domain_incremental": 3, "joint": 1, "fraction": 1}.items():
+        tasks = cut(component("data/streams", name, "stream"), split)
+        assert len(tasks) == count and (name == "fraction" or is_partition(tasks, 12))
+    with pytest.raises(UserError, match="class_incremental needs labels, and no image has one; choose data_incremental"):
+        cut(component("data/streams", "class_incremental", "stream"), split)

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from cassle.config import component
+from cassle.errors import UserError
 from cassle.methods.simclr import SimCLR
 from cassle.networks.resnet import resnet10
 from cassle.randomness import branch, fold, key
@@ -175,3 +177,10 @@ def test_two_processes_hold_one_memory_and_share_one_draw(tmp_path):
         assert memory.keys() == alone.keys() and all(torch.equal(memory[name], alone[name]) for name in alone)
     assert torch.equal(torch.cat([both[0][1], both[1][1]]), labels) and torch.equal(torch.cat([both[0][2], both[1][2]]), index)
     assert torch.equal(both[0][3], both[1][3]) and both[0][3].sum() > 0
+
+
+@pytest.mark.parametrize("strategy", ["er", "der", "lump", "ccssl"])
+def test_images_of_many_sizes_have_no_place_in_a_memory(strategy):
+    made = component("strategies", strategy, "strategy").build()
+    with pytest.raises(UserError, match="set data.image_size=256, say, and data.square=true"):
+        made.begin_task(Task(0, torch.arange(9), None), SimCLR(resnet10(width=4)))
