@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from cassle import __version__, registry
-from cassle.config import Component, merge, override
+from cassle.config import merge, override
 from cassle.errors import UserError
 from cassle.experiment import Experiment, grid, presets
 from cassle.record import Record
@@ -222,14 +222,12 @@ def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_ever
     for record, experiment in zip(records, experiments.values()):
         record.check(experiment)
         experiment.check()
-    used = [part for e in experiments.values() for part in (e.data, *(value for probe in e.probes for value in probe.settings.values()))]
-    for data in {repr(part): part for part in used if isinstance(part, Component) and part.room == "data"}.values():
-        data.build()  # images are decoded once for all runs, and with progress, before the display begins
     from cassle.reports.live import Live
     from cassle.reports.table import printed
     from cassle.run import run
-    from cassle.sweep import sweep
+    from cassle.sweep import decode, sweep
 
+    decode(experiments.values())
     with _stoppable(), Live(list(experiments) if _leads() else []) as live:
         if len(experiments) == 1 or "RANK" in os.environ:
             for name, experiment in experiments.items():

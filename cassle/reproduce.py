@@ -11,13 +11,14 @@ from cassle.reports.plan import Plan
 def make(plan: Plan, gpus: Sequence[int], *, device: str, jobs: int | None, save_every: float) -> None:
     """Run what is missing, with a display; stopped at any time, it goes on when called again."""
     from cassle.reports.live import Live
-    from cassle.sweep import sweep
+    from cassle.sweep import decode, sweep
     from cassle.training.log import Progress
 
     experiments = {name: w.experiment for name, w in plan.missing.items()}
     until = {name: w.until for name, w in plan.missing.items() if w.until}
     places = [f"cuda:{number}" for number in gpus] or device
     told = plan.pace is not None
+    decode(experiments.values())
     with Live(list(experiments)) as live:
 
         def watch(name: str, progress: Progress) -> None:

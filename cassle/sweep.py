@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
@@ -12,6 +12,7 @@ from threading import Thread
 
 import torch
 
+from cassle.config import Component
 from cassle.environment import StopSignal
 from cassle.errors import UserError
 from cassle.experiment import Experiment
@@ -68,6 +69,13 @@ def sweep(
     if failed:
         errors = "; ".join(f"{name}: {error}" for name, error in failed.items())
         raise UserError(f"{len(failed)} of {len(experiments)} runs failed: {errors}")
+
+
+def decode(experiments: Iterable[Experiment]) -> None:
+    """Images are decoded once for all runs, and with progress: before a display begins."""
+    used = [part for e in experiments for part in (e.data, *(value for probe in e.probes for value in probe.settings.values()))]
+    for data in {repr(part): part for part in used if isinstance(part, Component) and part.room == "data"}.values():
+        data.build()
 
 
 def _places(device: str | Sequence[str], jobs: int | None) -> list[str]:
