@@ -96,8 +96,8 @@ def table(
     out: Annotated[Path | None, typer.Option("--out", help="The file to write, instead of the terminal.")] = None,
 ) -> None:
     """A table of the paper: our numbers beside its own, and in what the runs differ from its."""
-    from cassle.reports.comparison import compared
-    from cassle.reports.formats import FORMATS
+    from cassle.paper.comparison import compared
+    from cassle.paper.formats import FORMATS
     from cassle.reports.sheet import put
 
     text = FORMATS[format](compared(number, runs or []))
@@ -111,7 +111,7 @@ def figure(
     out: Annotated[Path | None, typer.Option("--out", help="FILE.png or FILE.svg; without either, both.")] = None,
 ) -> None:
     """A figure of the paper from our runs: what CaSSLe gains (teaser), strategies over tasks (evolution)."""
-    from cassle.reports.figures import figure
+    from cassle.paper.figures import figure
 
     print("\n".join(f"figure: {path}" for path in figure(name, runs or [], out or Path(name))))
 
@@ -130,8 +130,8 @@ def reproduce(
     jobs: Jobs = None,
 ) -> None:
     """Make a table of the paper: run what is missing of it, then print it; killed or stopped, the same command continues."""
-    from cassle.reports.plan import planned
-    from cassle.reproduce import check, make, numbers
+    from cassle.paper.plan import planned
+    from cassle.paper.reproduce import check, make, numbers
 
     places = numbers(gpus, "--gpus")
     wanted = planned(number, out, budget=budget, seeds=numbers(seeds, "--seeds"), tuned=grid)

@@ -83,7 +83,7 @@ def tiny():
 def pretend(tmp_path):
     """Makes a run directory that was never run: an experiment, and accuracies that end at A."""
     from cassle.experiment import Experiment
-    from cassle.reports.matching import Run
+    from cassle.paper.matching import Run
 
     def make(name, changes, A=50.0, *, preset="cifar100", done=5, width=5, probes=None, seconds=3600.0):
         experiment, place = Experiment.preset(preset, changes), tmp_path / "runs" / name

@@ -24,9 +24,9 @@ MAY_IMPORT = {  # besides the floor and its own room
     "record": {"experiment"},
     "run": {"experiment", "record", "training", "evaluation", "augment", "data", "networks"},
     "sweep": {"experiment", "record", "run", "training"},
-    "reports": {"experiment", "record", "training", "evaluation", "networks", "data", "presets"},
-    "reproduce": {"record", "reports", "sweep", "training"},
-    "cli": {"experiment", "record", "run", "sweep", "presets", "reports", "reproduce"},
+    "reports": {"experiment", "record", "training", "evaluation", "networks", "data"},
+    "paper": {"experiment", "record", "presets", "reports", "sweep", "training"},
+    "cli": {"experiment", "record", "run", "sweep", "presets", "reports", "paper"},
     "presets": {"presets"},
     "__main__": {"cli"},
 }
@@ -94,9 +94,9 @@ from cassle.record import Record
 for experiment in _experiments("demo", ["method=simclr,byol"]).values():
     Record("nowhere/at/all").check(experiment)
 from pathlib import Path
-from cassle.reports.comparison import compared
-from cassle.reports.formats import as_text
-from cassle.reports.plan import planned
+from cassle.paper.comparison import compared
+from cassle.paper.formats import as_text
+from cassle.paper.plan import planned
 assert as_text(compared("2", [])) and planned("6", Path("nowhere"), budget=50, seeds=[5], tuned=True).said(1)
 assert not {"torch", "numpy", "matplotlib"} & sys.modules.keys()
 """

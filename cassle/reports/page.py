@@ -1,15 +1,13 @@
 """Everything about some runs on one page that needs nothing but itself."""
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from cassle import __version__
-from cassle.disk import write
-from cassle.errors import UserError
 from cassle.reports import charts, pictures, sight, words
 from cassle.reports.cost import costs, percent
+from cassle.reports.sheet import put
 from cassle.reports.story import Story, families, gather
 from cassle.reports.svg import COLOURS, again
 from cassle.reports.table import rows
@@ -17,17 +15,9 @@ from cassle.reports.table import rows
 
 def write_page(runs: Sequence[Path], out: Path) -> Path:
     """Draw every run that `runs` are or hold, and write the page in one stroke."""
-    out = Path(out)
     stories = gather([Path(run) for run in runs])
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if out.is_dir() or not os.access(out.parent, os.W_OK | os.X_OK):
-            raise UserError(f"{out} cannot be written: {'it is a folder' if out.is_dir() else f'{out.parent} is read-only'}")
-        html = rendered(stories, time.strftime("%Y-%m-%d"))
-        write(out, lambda path: path.write_text(html, "utf-8"))
-    except OSError as error:
-        raise UserError(f"{out} cannot be written: {error.strerror or error}") from None
-    return out
+    put(Path(out), lambda path: path.write_text(rendered(stories, time.strftime("%Y-%m-%d")), "utf-8"))
+    return Path(out)
 
 
 def rendered(stories: Sequence[Story], date: str) -> str:

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from cassle.errors import UserError
-from cassle.reports.cells import tables
-from cassle.reports.comparison import compared, filled
-from cassle.reports.differences import answering
-from cassle.reports.formats import FORMATS
-from cassle.reports.matching import Run, found, runs_under
+from cassle.paper.cells import tables
+from cassle.paper.comparison import compared, filled
+from cassle.paper.differences import answering
+from cassle.paper.formats import FORMATS
+from cassle.paper.matching import Run, found, runs_under
 
 
 def cell(number, row, column):

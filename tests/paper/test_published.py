@@ -6,8 +6,8 @@ from importlib import import_module
 import pytest
 
 from cassle.errors import UserError
-from cassle.reports.appendix import DOMAINS
-from cassle.reports.cells import table, tables
+from cassle.paper.appendix import DOMAINS
+from cassle.paper.cells import table, tables
 
 # A few lines of the paper's source, numbers and layout as they stand there; names of strategies are cut.
 EXCERPTS = {

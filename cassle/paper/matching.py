@@ -9,9 +9,9 @@ from pathlib import Path
 from cassle.config import Tree
 from cassle.errors import UserError
 from cassle.record import Record
-from cassle.reports.appendix import DOMAINS
-from cassle.reports.cells import Cell
-from cassle.reports.differences import answering, apart, budgets, grid, identity, marks
+from cassle.paper.appendix import DOMAINS
+from cassle.paper.cells import Cell
+from cassle.paper.differences import answering, apart, budgets, grid, identity, marks
 
 HOME = Path("runs")
 """Where runs go, if nothing else is said."""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from cassle.config import Tree, merge, override
 from cassle.experiment import Experiment
-from cassle.reports.cells import Cell, Table, table
-from cassle.reports.comparison import filled
-from cassle.reports.differences import apart, grid
-from cassle.reports.formats import as_text
-from cassle.reports.matching import HOME, Run, runs_under
-from cassle.reports.pace import Pace, pace, time_left
+from cassle.paper.cells import Cell, Table, table
+from cassle.paper.comparison import filled
+from cassle.paper.differences import apart, grid
+from cassle.paper.formats import as_text
+from cassle.paper.matching import HOME, Run, runs_under
+from cassle.paper.pace import Pace, pace, time_left
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from cassle.reports.matching import Found
+from cassle.paper.matching import Found
 from cassle.reports.sheet import put
 
 KINDS = (".png", ".svg")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from cassle.config import Tree, dotted
-from cassle.reports.cells import Cell
+from cassle.paper.cells import Cell
 
 ASKED = ("aware", "share", "features", "data", "domain")
 """Settings of a probe that say what is asked; the others say how."""

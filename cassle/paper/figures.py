@@ -7,10 +7,10 @@ from statistics import fmean
 from typing import Literal
 
 from cassle.errors import UserError
-from cassle.reports.cells import Cell, table
-from cassle.reports.differences import answering
-from cassle.reports.frame import ALONE, BLUE, GREEN, INK, KINDS, LOOKS, PUBLISHED, RED, STYLE, SUPERVISED, told, written
-from cassle.reports.matching import Found, Run, found, runs_under
+from cassle.paper.cells import Cell, table
+from cassle.paper.differences import answering
+from cassle.paper.frame import ALONE, BLUE, GREEN, INK, KINDS, LOOKS, PUBLISHED, RED, STYLE, SUPERVISED, told, written
+from cassle.paper.matching import Found, Run, found, runs_under
 
 Name = Literal["teaser", "evolution"]
 

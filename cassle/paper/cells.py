@@ -91,8 +91,8 @@ class Table:
 
 def tables() -> dict[int, Table]:
     """All of the paper's that hold numbers: its Table 1 lists losses."""
-    from cassle.reports.appendix import TABLES as appended
-    from cassle.reports.published import TABLES
+    from cassle.paper.appendix import TABLES as appended
+    from cassle.paper.published import TABLES
 
     return {table.number: table for table in (*TABLES, *appended)}
 

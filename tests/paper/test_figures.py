@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from cassle.errors import UserError
-from cassle.reports.figures import evolution, figure, teaser
+from cassle.paper.figures import evolution, figure, teaser
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_what_cannot_be_drawn_is_one_line(name, pretend, tmp_path):
     pretend("other", {"stream": {"tasks": 10}})
     with pytest.raises(UserError, match="no run belongs to this figure"):
         figure(name, [tmp_path / "runs"], tmp_path / "x")
-    for out, says in ((tmp_path / "x.pdf", "written as .png or .svg"), (tmp_path / "no/x.png", "cannot be written")):
+    for out, says in ((tmp_path / "x.pdf", "written as .png or .svg"), (tmp_path / "runs/other/experiment.toml/x.png", "cannot be written")):
         pretend(f"byol{out.suffix}", {"method": "byol"})
         with pytest.raises(UserError, match=says):
             figure(name, [tmp_path / "runs"], out)

@@ -2,12 +2,11 @@
 
 import pytest
 
-from cassle import reproduce
+from cassle.paper import cells, reproduce
 from cassle.errors import UserError
-from cassle.reports import cells
-from cassle.reports.cells import Head, Part, Table, tables
-from cassle.reports.plan import planned
-from cassle.reproduce import make, numbers
+from cassle.paper.cells import Head, Part, Table, tables
+from cassle.paper.plan import planned
+from cassle.paper.reproduce import make, numbers
 
 
 def plan(word, out, budget=None, seeds=(), tuned=False):

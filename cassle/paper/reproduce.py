@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from cassle.errors import UserError
 from cassle.record import Record
-from cassle.reports.pace import time_left
-from cassle.reports.plan import Plan
+from cassle.paper.pace import time_left
+from cassle.paper.plan import Plan
 
 
 def make(plan: Plan, gpus: Sequence[int], *, device: str, jobs: int | None, save_every: float) -> None:

@@ -1,6 +1,6 @@
 """The numbers of the paper's own pages (Fini et al., 2022), table by table, and which experiment makes each."""
 
-from cassle.reports.cells import OFFLINE, Head, Part, Table
+from cassle.paper.cells import OFFLINE, Head, Part, Table
 
 METHODS = {
     "barlow_twins": "Barlow Twins",

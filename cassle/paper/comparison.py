@@ -7,8 +7,8 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
-from cassle.reports.cells import Cell, Table, table
-from cassle.reports.matching import Found, Run, found, runs_under
+from cassle.paper.cells import Cell, Table, table
+from cassle.paper.matching import Found, Run, found, runs_under
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cassle.config import Tree
-from cassle.reports.matching import Run
+from cassle.paper.matching import Run
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ import io
 import re
 from collections.abc import Callable, Sequence
 
-from cassle.reports.cells import Cell
-from cassle.reports.comparison import Filled, devices, epochs, hours, placed
-from cassle.reports.matching import Found
+from cassle.paper.cells import Cell
+from cassle.paper.comparison import Filled, devices, epochs, hours, placed
+from cassle.paper.matching import Found
 from cassle.reports.table import markdown
 
 MISSING, UNDEFINED = "·", "–"

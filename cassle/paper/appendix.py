@@ -1,7 +1,7 @@
 """The numbers of the paper's appendix (Fini et al., 2022): its tables A to F are numbers 10 to 15 here."""
 
-from cassle.reports.cells import OFFLINE, Head, Part, Table
-from cassle.reports.published import BOUNDS, CLASSES, GUESSED, IMAGES, METHODS, ONLINE, PAIR, SIX, THREE, crossed, methods, strategies
+from cassle.paper.cells import OFFLINE, Head, Part, Table
+from cassle.paper.published import BOUNDS, CLASSES, GUESSED, IMAGES, METHODS, ONLINE, PAIR, SIX, THREE, crossed, methods, strategies
 
 DOMAINS = {"Real": 52_041, "Quickdraw": 51_750, "Painting": 21_850, "Sketch": 20_916, "Infograph": 15_582, "Clipart": 14_604}
 """And how many test images each has."""
