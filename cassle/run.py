@@ -195,6 +195,7 @@ class Course:
         train(self.learner, optimizer, rates, batches, clock, report, lessons)
         distributed.share(self.learner.buffers())  # statistics of each one's own part of the batches, if they are local
         self.learner.strategy.end_task(task, self.learner.method, self._again(batches, clock))
+        self._count(task, 0, time.monotonic() - before[1])  # a last look at the task is a cost as well
 
     def _count(self, task: Task, steps: int, seconds: float) -> None:
         """What training has cost so far."""

@@ -73,7 +73,7 @@ def test_several_values_make_several_experiments():
     assert list(_experiments("demo", ["stream={name=\"class_incremental\", tasks=2}", "seed=3"])) == ["run"]
     two = _experiments("demo", ['strategy={name="cassle",weight=2},finetune', "data.sets=[\"scenes\",\"glyphs\"]"])
     assert list(two) == ["name_cassle_weight_2", "finetune"] and two["name_cassle_weight_2"].strategy.settings["weight"] == 2
-    assert list(_experiments("demo", ["strategy=ewc", "strategy.weight=grid"])) == ["1000.0", "10000.0", "100000.0"]
+    assert list(_experiments("demo", ["strategy=ewc", "strategy.weight=grid"])) == ["0.0003", "0.001", "0.003"]
 
 
 def test_a_table_needs_no_run_and_a_plan_no_data(tmp_path):

@@ -6,6 +6,7 @@ from torch import nn
 from cassle.distributed import gathered
 from cassle.kinds import Count, Weight
 from cassle.losses import Cosine, Whitened, swap
+from cassle.losses.criterion import exactly
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
 from cassle.networks.heads import mlp
@@ -40,5 +41,6 @@ class WMSE(Method):
         for number in range(self.rounds):
             order = fold(fold(batch.key, torch.full_like(batch.key, number)), index).argsort()[: len(index) // size * size]
             slices, others = (x[:, order].unflatten(1, (-1, size)).flatten(0, 1) for x in (z, swap(z)))
-            total = total + self.criterion.forward(slices, others)
+            with exactly(z):
+                total = total + self.criterion.forward(slices, others)
         return total / self.rounds

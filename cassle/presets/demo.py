@@ -38,7 +38,7 @@ METHODS = {
 GRIDS = {
     "pod": {"strategy.weight": [0.1, 0.3, 1.0, 3.0, 10.0]},
     "less_forget": {"strategy.weight": [0.3, 1.0, 3.0, 10.0, 30.0]},
-    "ewc": {"strategy.weight": [1e3, 1e4, 1e5]},
+    "ewc": {"strategy.weight": [3e-4, 1e-3, 3e-3]},
     "er": {"strategy.batch": [32, 64, 128]},
     "der": {"strategy.batch": [32, 64, 128]},
     "ccssl": {"strategy.batch": [32, 64, 128]},

@@ -16,21 +16,23 @@ from cassle.typing import Batch, Scalar, Task
 
 
 class EWC(Strategy):
-    """L = L_SSL + w/2 sum_k F_k (q_k - q'_k)^2,   q' the encoder's weights when the task began, F their importance      (their Eq. 3)
+    """L = L_SSL + w/2 sum_k F_k / E_j[F_j] (q_k - q'_k)^2,   q' the encoder's weights when the task began, F their importance
 
-    F = sum over past tasks of E_b [ (dL_SSL(b) / dq)^2 ], b the batches of one more epoch at a task's end.
+    F = sum over past tasks of E_b [ (dL_SSL(b) / dq)^2 ], b the batches of one more epoch at a task's end.      (their Eq. 3)
 
     They square the gradient of each image's log-likelihood; as in CaSSLe's paper, L_SSL takes its place.  It relates the
     images of a batch and has no gradient by image, so those of whole batches are squared.  Where images pull in different
-    directions, that is smaller by about the batch's size: w hangs on it.
+    directions, that is smaller by about the batch's size, and methods' losses differ in scale by a hundred: hence importance is
+    measured by its mean, so that one w suits them all.
 
     Args:
-        weight: w; the paper tried three and does not say which. This one makes a tenth of a nat of the price on the small networks here.
+        weight: w; the paper tried three and does not say which.
+        relative: measured by its mean; without, the equation is theirs.
     """
 
-    def __init__(self, *, weight: Weight = 10000.0):
+    def __init__(self, *, weight: Weight = 0.003, relative: bool = True):
         super().__init__()
-        self.weight, self.anchored = weight, False
+        self.weight, self.relative, self.anchored = weight, relative, False
         self.register_buffer("anchor", None)
         self.register_buffer("fisher", None)
 
@@ -44,10 +46,11 @@ class EWC(Strategy):
         if not (self.anchored and self.weight):
             return super().penalty(now, batch, method)
         moved = flat(list(method.encoder.parameters())) - self.anchor
-        return self.weight / 2 * (self.fisher * moved.square()).sum()
+        unit = self.fisher.mean().clamp(min=torch.finfo(self.fisher.dtype).tiny) if self.relative else 1
+        return self.weight / 2 * (self.fisher / unit * moved.square()).sum()
 
     def end_task(self, task: Task, method: Method, batches: Iterator[Batch]) -> None:
-        self.fisher += fisher(deepcopy(method), batches)  # a copy: its BatchNorm and its queues move on
+        self.fisher += fisher(deepcopy(method), batches)  # a copy: its BatchNorm moves on
         self.anchor.copy_(flat(list(method.encoder.parameters())).detach())
 
 

@@ -98,9 +98,10 @@ def test_where_nothing_has_changed_yet_the_price_is_nothing_and_its_gradient_fin
     assert all(w.grad.isfinite().all() for w in method.encoder.backbone.parameters())
 
 
+@pytest.mark.parametrize("relative", [True, False])
 @pytest.mark.parametrize("method", [SimCLR, BarlowTwins, BYOL])
-def test_ewc(method):
-    method, strategy = made(method), EWC(weight=3.0)
+def test_ewc(method, relative):
+    method, strategy = made(method), EWC(weight=3.0, relative=relative)
     strategy.begin_task(FIRST, method)
     wanted = 0
     for task in range(2):  # importance adds up, over tasks and their batches
@@ -119,7 +120,8 @@ def test_ewc(method):
     torch.testing.assert_close(strategy.fisher, wanted, rtol=1e-9, atol=1e-14)
     strategy.begin_task(SECOND, method)
     moved = torch.cat([w.detach().flatten() for w in method.encoder.parameters()]) - anchor
-    near(strategy.penalty(embedding(0), batch(), method), sum(1.5 * f * d * d for f, d in zip(wanted.tolist(), moved.tolist())))
+    unit = sum(wanted.tolist()) / len(wanted) if relative else 1
+    near(strategy.penalty(embedding(0), batch(), method), sum(1.5 * f / unit * d * d for f, d in zip(wanted.tolist(), moved.tolist())))
 
 
 def test_der():
