@@ -71,11 +71,11 @@ def report(
 
 @app.command("list")
 def list_(
-    what: Annotated[Literal["methods", "strategies", "datasets", "presets"], typer.Argument()],
+    what: Annotated[Literal["methods", "strategies", "datasets", "probes", "presets"], typer.Argument()],
     markdown: Annotated[bool, typer.Option("--markdown", help="As a table.")] = False,
 ) -> None:
     """What there is to choose from."""
-    room = "data" if what == "datasets" else what
+    room = {"datasets": "data", "probes": "evaluation"}.get(what, what)
     for name in presets() if what == "presets" else registry.names(room):
         print(f"| `{name}` | {registry.summary(room, name)} |" if markdown else f"{name:22}{registry.summary(room, name)}")
 

@@ -10,9 +10,9 @@ README = Path(__file__).parents[1] / "README.md"
 
 def main() -> None:
     text = README.read_text("utf-8")
-    for room in ("methods", "strategies"):
+    for what, room in {"methods": "methods", "strategies": "strategies", "probes": "evaluation", "datasets": "data"}.items():
         rows = "".join(f"| `{name}` | {registry.summary(room, name)} |\n" for name in registry.names(room))
-        text = re.sub(rf"(<!-- cassle list {room} --markdown -->\n[^\n]*\n\|---\|---\|\n).*?(<!-- end -->)", lambda m: m[1] + rows + m[2], text, flags=re.S)
+        text = re.sub(rf"(<!-- cassle list {what} --markdown -->\n[^\n]*\n\|---\|---\|\n).*?(<!-- end -->)", lambda m: m[1] + rows + m[2], text, flags=re.S)
     README.write_text(text, "utf-8")
 
 

@@ -55,7 +55,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(words, says, tmp_path,
 
 
 def test_lists_name_every_component():
-    for what, some in {"methods": "simclr", "strategies": "cassle", "datasets": "quickdraw", "presets": "demo"}.items():
+    for what, some in {"methods": "simclr", "strategies": "cassle", "datasets": "quickdraw", "probes": "knn", "presets": "demo"}.items():
         done = cassle("list", what)
         assert done.returncode == 0 and any(line.split()[0] == some for line in done.stdout.splitlines())
 

@@ -42,11 +42,12 @@ def test_each_place_where_paper_and_code_differ_is_in_the_table():
     assert len(marked) >= 6 and page.count("\n| ") > len(marked)
 
 
-def test_the_readme_lists_every_method_and_strategy_and_draws_the_tree():
+def test_the_readme_lists_every_component_and_draws_the_tree():
     readme = (ROOT / "README.md").read_text("utf-8")
-    for room in ("methods", "strategies"):
+    for room in ("methods", "strategies", "evaluation", "data"):
         table = "\n".join(f"| `{name}` | {registry.summary(room, name)} |" for name in registry.names(room))
-        assert table in readme, f"put the output of `cassle list {room} --markdown` into the README"
+        assert table in readme, f"{room}: run `python scripts/readme.py`"
+    assert all(f"`{name}`" in readme for name in registry.names("data/streams"))
     tree = readme[readme.index("cassle/\n") :]
     for path in (ROOT / "cassle").iterdir():
         if not path.name.startswith("__"):
