@@ -80,7 +80,7 @@ class Course:
         views = tuple(view.build() for view in experiment.views)
         judged = columns(experiment.groups or experiment.stream, self.dataset)
         probes = {probe.label: probe.build() for probe in experiment.probes if self.dataset.classes}
-        self.jury = Jury(probes, self.dataset, judged, self.precision, experiment.judged_at(size))
+        self.jury = Jury(probes, self.dataset, judged, self.precision, experiment.judged_at(size), self._pause)
         with seeded(key(experiment.seed, "method")):
             method = experiment.method.build(experiment.backbone.build())
         with seeded(key(experiment.seed, "strategy")):
@@ -193,6 +193,7 @@ class Course:
                 before[1] = time.monotonic()
 
         train(self.learner, optimizer, rates, batches, clock, report, lessons)
+        self._save(task, optimizer, step=clock.step, finished=False)  # judging may take long
         distributed.share(self.learner.buffers())  # statistics of each one's own part of the batches, if they are local
         self.learner.strategy.end_task(task, self.learner.method, self._again(batches, clock))
         self._count(task, 0, time.monotonic() - before[1])  # a last look at the task is a cost as well
@@ -252,6 +253,10 @@ class Course:
         if self.writes:
             checkpoint.save(self.record.last, checkpoint.flat(self.learner, optimizer), facts)
         self.saved = time.monotonic()
+
+    def _pause(self) -> None:
+        """Between two batches of judging: what it has found is not kept, and will be found again."""
+        self._heed_stop(*distributed.anyone(self.device, self.stop.asked), "judging")
 
     def _heed_stop(self, asked: bool, where: str) -> None:
         if asked:

@@ -143,6 +143,24 @@ def test_a_fresh_process_takes_the_very_same_step(tmp_path, tiny):
     assert digest(tmp_path / "a") == digest(tmp_path / "b")
 
 
+@pytest.mark.parametrize("task", [0, 1])
+def test_a_request_to_stop_is_heeded_while_the_encoder_is_judged(task, whole, tmp_path, tiny):
+    """Nothing of the task is learned again."""
+    heard = []
+
+    def interrupted(progress):
+        heard.append(progress)
+        if (progress.doing, progress.task) == ("evaluating", task):
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(Stopped, match="judging"):
+        run(tiny(), tmp_path / "run", watch=interrupted)
+    assert not (tmp_path / f"run/task{task}.safetensors").exists()
+    run(tiny(), tmp_path / "run", watch=heard.append)
+    again = [p for p in heard if (p.doing, p.task) == ("training", task)]
+    assert len(again) == 2 and digest(tmp_path / "run") == digest(whole["cassle"])
+
+
 def test_a_torn_checkpoint_falls_back_to_the_one_before(whole, tmp_path, tiny):
     out = tmp_path / "run"
     run(tiny(), out, until=2)

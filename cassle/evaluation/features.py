@@ -1,5 +1,6 @@
 """What an encoder makes of a data set, computed once and shared by all probes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -50,6 +51,8 @@ class Encoded:
     precision: torch.dtype = torch.float32
     size: int | None = None
     """The side that images are brought to; as they are, if None."""
+    pause: Callable[[], None] = lambda: None
+    """Called before each batch: a request to stop is heeded there."""
 
     @cached_property
     def train(self) -> Seen:
@@ -73,6 +76,7 @@ class Encoded:
     @torch.no_grad()
     def embedded(self, x: Pixels) -> tuple[Features, Float[Tensor, "batch projected"]]:
         """f and z, in evaluation mode, which leaves every byte of the encoder as it was."""
+        self.pause()
         training = self.encoder.training
         self.encoder.eval()
         with torch.autocast(x.device.type, self.precision, enabled=self.precision != torch.float32):

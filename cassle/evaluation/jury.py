@@ -1,6 +1,6 @@
 """Everybody who judges the encoder of a run, and what they have found so far."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import torch
@@ -25,13 +25,20 @@ class Jury:
     Args:
         probes: by label; none where nothing is labelled.
         size: the side that images are brought to; as they are, if None.
+        pause: called between batches.
     """
 
     def __init__(
-        self, probes: Mapping[str, Probe], dataset: Dataset, columns: Sequence[Column], precision: torch.dtype, size: int | None
+        self,
+        probes: Mapping[str, Probe],
+        dataset: Dataset,
+        columns: Sequence[Column],
+        precision: torch.dtype,
+        size: int | None,
+        pause: Callable[[], None],
     ):
         self.probes, self.columns = probes, columns
-        self.encoded = partial(Encoded, dataset=dataset, precision=precision, size=size)
+        self.encoded = partial(Encoded, dataset=dataset, precision=precision, size=size, pause=pause)
         self.facts: dict[str, dict] = {"scores": {}, "classes": {}, "health": {}}
         """What a checkpoint keeps of it."""
 

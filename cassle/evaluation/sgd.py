@@ -69,6 +69,7 @@ class SGD(Probe):
                 group["lr"] = self.lr * 0.1 ** sum(epoch >= share * self.epochs for share in (0.6, 0.8))
             order = permutation(key("sgd", epoch), len(index), index.device)
             for rows in order[: len(order) // batch_size * batch_size].split(batch_size):
+                encoded.pause()
                 place = torch.tensor(key("sgd", "step", epoch), device=index.device)
                 batch = augment(Batch(split.images[index[rows]], index[rows], labels[rows], place))
                 with torch.no_grad(), torch.autocast(index.device.type, encoded.precision, enabled=encoded.precision != torch.float32):
