@@ -38,7 +38,7 @@ def batch(n=16, views=2, seed=1, epoch=0, first=0):
     torch.manual_seed(seed)
     images = torch.randint(256, (n, 3, 12, 12), dtype=torch.uint8)
     x = tuple(torch.randn(n, 3, 12 if v < 2 else 6, 12 if v < 2 else 6, dtype=torch.float64) for v in range(views))
-    return Batch(images, torch.arange(first, first + n), torch.arange(n) % 4, torch.tensor(3), x, epoch=epoch)
+    return Batch(images, torch.arange(first, first + n), torch.arange(n) // 4, torch.tensor(3), x, epoch=epoch)
 
 
 def part(whole, rows):
