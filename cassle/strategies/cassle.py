@@ -53,7 +53,7 @@ class CaSSLe(Distillation):
         past_norm: Literal["batch", "running"] = "batch",
     ):
         super().__init__(weight, past_norm)
-        self.hidden, self.criterion = hidden, criterion
+        self.hidden, self.criterion = hidden, criterion and deepcopy(criterion).requires_grad_(False)
         self.predictor, self.linear, self.norm, self.fresh = predictor, linear, norm, fresh
         self.swap, self.one_view, self.own_prototypes = swap, one_view, own_prototypes
         self.distance = self.g = self.prototypes = None

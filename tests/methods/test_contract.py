@@ -38,7 +38,7 @@ def batch(n=16, views=2, seed=1, epoch=0, first=0):
     torch.manual_seed(seed)
     images = torch.randint(256, (n, 3, 12, 12), dtype=torch.uint8)
     x = tuple(torch.randn(n, 3, 12 if v < 2 else 6, 12 if v < 2 else 6, dtype=torch.float64) for v in range(views))
-    return Batch(images, torch.arange(first, first + n), torch.arange(n) % 4, torch.tensor(3), x, epoch=epoch)
+    return Batch(images, torch.arange(first, first + n), torch.arange(n) // 4, torch.tensor(3), x, epoch=epoch)
 
 
 def part(whole, rows):
@@ -163,56 +163,81 @@ def test_small_crops_take_part_and_none_is_a_target(name, small):
     assert past.double().penalty(method.encoder(whole.views), whole, method).isfinite()
 
 
-def shares(rank, results, address, small, mode):
-    """One of two processes, each with half of the batch."""
+VISITS = (0, 0), (2, 4)
+"""Epoch and step of two batches; the second meets what the first left in queues, memories and clusters."""
+LOCAL = ("simclr", "supcon", "nnclr", "vicreg")
+
+
+def visited(method, rows):
+    """The losses of some rows of each batch, and their gradients."""
+    values, gradients = [], []
+    for epoch, place in VISITS:
+        mine, clock = part(batch(seed=epoch, epoch=epoch), rows), Clock(0, 0, 2, 8, place)
+        method.begin_epoch(clock)
+        method.zero_grad()
+        now = method.encoder(mine.views)
+        loss = method.loss(now, mine)
+        loss.backward()
+        with torch.no_grad():
+            method.after_step(clock, now, mine)
+        values.append(loss.detach())
+        gradients.append({key: p.grad.clone() for key, p in method.named_parameters() if p.grad is not None})
+    return torch.stack(values), gradients
+
+
+def shares(rank, results, address, methods, whole):
+    """One of two processes, each with half of the batch; BatchNorm sees the `whole` of it or that half."""
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(address)}
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
     found = {}
-    for name in METHODS:
-        method = whole_batch(deepcopy(small[name]))  # spawned processes share tensors
-        for number in range(2):  # the second meets what the first left in queues and memories
-            mine = part(batch(seed=number), torch.arange(8) + 8 * rank)
-            method.zero_grad()
-            now = method.encoder(mine.views)
-            loss = method.loss(now, mine)
-            loss.backward()
-            with torch.no_grad():
-                method.after_step(Clock(0, 0, 4, 8, number), now, mine)
-        mean = loss.detach().clone()
-        torch.distributed.all_reduce(mean)
-        gradients = {}
-        for key, parameter in method.named_parameters():
-            if parameter.grad is not None:
-                torch.distributed.all_reduce(parameter.grad)
-                gradients[key] = parameter.grad / 2  # as DDP does
-        found[name] = (mean / 2, gradients, dict(method.named_buffers()))
+    for name in methods:
+        method = deepcopy(methods[name])  # spawned processes share tensors
+        values, gradients = visited(whole_batch(method) if whole else method, torch.arange(8) + 8 * rank)
+        for own in (values, *(gradient for step in gradients for gradient in step.values())):
+            torch.distributed.all_reduce(own)
+            own /= 2  # as DDP does
+        found[name] = (values, gradients, dict(method.named_buffers()))
     if rank == 0:
         torch.save(found, results)
     torch.distributed.destroy_process_group()
 
 
-def test_two_processes_are_one_with_the_whole_batch(small, tmp_path):
-    methods = {name: made(name, small) for name in METHODS}
+def shared(methods, folder, whole):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = free.getsockname()[1]
-    multiprocessing.spawn(shares, (tmp_path / "found", address, deepcopy(methods), None), nprocs=2)
-    found = torch.load(tmp_path / "found", weights_only=True)
+    multiprocessing.spawn(shares, (folder / "found", address, deepcopy(methods), whole), nprocs=2)
+    return torch.load(folder / "found", weights_only=True)
+
+
+def equal(ours, theirs, what):
+    torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10, msg=lambda text: f"{what}: {text}")
+
+
+def test_two_processes_are_one_with_the_whole_batch(small, tmp_path):
+    methods = {name: made(name, small) for name in METHODS}
+    found = shared(methods, tmp_path, whole=True)
     for name, method in methods.items():
-        for number in range(2):
-            whole = batch(seed=number)
-            method.zero_grad()
-            now = method.encoder(whole.views)
-            loss = method.loss(now, whole)
-            loss.backward()
-            with torch.no_grad():
-                method.after_step(Clock(0, 0, 4, 8, number), now, whole)
-        value, gradients, buffers = found[name]
-        torch.testing.assert_close(value, loss.detach(), rtol=1e-10, atol=1e-12, msg=lambda text: f"{name}: {text}")
-        for key, parameter in method.named_parameters():
-            if parameter.grad is not None:
-                scale = max(1e-3, float(parameter.grad.abs().max()))
-                torch.testing.assert_close(gradients[key], parameter.grad, rtol=1e-10, atol=1e-9 * scale, msg=lambda t: f"{name}, {key}: {t}")
+        values, gradients = visited(method, torch.arange(16))
+        equal(found[name][0], values, name)
+        for ours, theirs in zip(found[name][1], gradients):
+            assert ours.keys() == theirs.keys()
+            for key in ours:
+                equal(ours[key], theirs[key], f"{name}, {key}")
         for key, buffer in method.named_buffers():
-            torch.testing.assert_close(buffers[key], buffer, rtol=1e-9, atol=1e-9, msg=lambda text: f"{name}, {key}: {text}")
+            equal(found[name][2][key], buffer, f"{name}, {key}")
+
+
+def test_each_of_two_processes_alone_with_its_half_is_what_local_means(small, tmp_path):
+    methods = {name: made(name, small, local=True) for name in LOCAL}
+    found = shared(methods | {f"{name}, together": made(name, small) for name in LOCAL}, tmp_path, whole=False)
+    for name, method in methods.items():
+        halves = [visited(deepcopy(method), torch.arange(8) + 8 * half) for half in range(2)]
+        values, gradients, _ = found[name]
+        equal(values[0], (halves[0][0] + halves[1][0])[0] / 2, name)  # later, the queues have seen both halves
+        for key, gradient in gradients[0].items():
+            equal(gradient, (halves[0][1][0][key] + halves[1][1][0][key]) / 2, f"{name}, {key}")
+        together = found[f"{name}, together"]
+        assert abs(values[0] - together[0][0]) > 1e-3
+        assert any(not torch.allclose(gradient, together[1][0][key], rtol=1e-3) for key, gradient in gradients[0].items())
