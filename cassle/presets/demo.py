@@ -20,7 +20,7 @@ PRESET = {
     "precision": "bfloat16",
 }
 METHODS = {
-    "barlow_twins": {"method": {"name": "barlow_twins", "projector": [256, 256, 256], "off_diagonal": 0.04, "scale": 1.0}},  # 5e-3 is for 2048
+    "barlow_twins": {"method": {"name": "barlow_twins", "projector": [256, 256, 256]}},
     "byol": {"method": {"name": "byol", "projector": [256, 64], "predictor": 256}},
     "deepclusterv2": {"method": {"name": "deepclusterv2", "projector": [256, 64], "prototypes": [100, 100]}},
     "dino": {"method": {"name": "dino", "projector": [256, 256, 64], "prototypes": 256, "warmup": 5, "momentum": [0.99, 1.0]}},
