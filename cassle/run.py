@@ -94,8 +94,6 @@ class Course:
     def _check_method(self) -> None:
         """What a method needs of the data and of the views."""
         method = self.experiment.method
-        if self.experiment.batch_size < 2:
-            raise UserError("batch_size: an image alone has nothing to be compared with; 2 at least")
         if len(self.experiment.views) > 2 and not load(method.room, method.name, "method").multicrop:
             raise UserError(f"views: {method.name} compares two, got {len(self.experiment.views)}")
         if (classes := method.settings.get("classes")) and classes < len(self.dataset.classes):

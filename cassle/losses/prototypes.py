@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cassle.kinds import Count, Positive
+from cassle.kinds import Count, Positive, Some
 from cassle.losses.criterion import Criterion, exactly
 from cassle.typing import Scalar, Views, full
 
@@ -24,7 +24,7 @@ class Prototypes(Criterion):
         unit: all lengths are 1, for good.
     """
 
-    def __init__(self, dim: Count, counts: tuple[Count, ...] = (3000,), temperature: Positive = 0.1, unit: bool = False):
+    def __init__(self, dim: Count, counts: Some[Count] = (3000,), temperature: Positive = 0.1, unit: bool = False):
         super().__init__()
         self.counts, self.temperature, count = counts, temperature, sum(counts)
         direction = torch.empty(count, dim).uniform_(-(dim**-0.5), dim**-0.5)
