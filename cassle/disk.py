@@ -8,10 +8,14 @@ from pathlib import Path
 def write(path: Path, writer: Callable[[Path], object]) -> None:
     """All or nothing: to a file beside it, to the disk, then over the old one."""
     temporary = path.with_name(f".{path.name}.writing")
-    writer(temporary)
-    temporary.chmod(0o644)  # some writers keep their files to themselves
-    _to_disk(temporary)
-    os.replace(temporary, path)
+    try:
+        writer(temporary)
+        temporary.chmod(0o644)  # some writers keep their files to themselves
+        _to_disk(temporary)
+        os.replace(temporary, path)
+    except BaseException:  # half a file is of no use, and a full disk has no room for it
+        temporary.unlink(missing_ok=True)
+        raise
     _to_disk(path.parent)
 
 

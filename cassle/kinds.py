@@ -10,6 +10,9 @@ Share = float | int
 Folder = str
 """A folder that must be there when a run begins."""
 
+DEVICE, DEVICE_WORDS = "auto|cpu|cuda(:[0-9]{1,4})?", "auto, cpu, cuda or cuda:1, say"
+"""What `--device` may say."""
+
 T = TypeVar("T")
 Some = tuple[T, ...]
 """One at least."""

@@ -63,7 +63,7 @@ class Record:
         if there.is_file():
             if different := _first_difference(tomllib.loads(there.read_text("utf-8")), experiment.tree()):
                 raise UserError(f"{self.path} holds another experiment: {different}; give this one another --out")
-        elif self.path.is_dir() and any(p.name != ".lock" for p in self.path.iterdir()):
+        elif self.path.is_dir() and any(p.name not in (".lock", ".experiment.toml.writing") for p in self.path.iterdir()):
             raise UserError(f"{self.path} is not empty and holds no run; give another --out")
         standing = next(p for p in (self.path, *self.path.absolute().parents) if p.exists())
         if not standing.is_dir() or not os.access(standing, os.W_OK | os.X_OK):

@@ -150,7 +150,7 @@ def mapped(path: Path) -> UInt8[Tensor, " bytes"]:
         return torch.from_numpy(np.memmap(path, np.uint8, "r"))
 
 
-def normalized(images: UInt8[Tensor, "batch 3 height width"], mean: Float[Tensor, "3"], std: Float[Tensor, "3"]) -> Pixels:
+def normalized(images: UInt8[Tensor, "batch 3 height width"] | Pixels, mean: Float[Tensor, "3"], std: Float[Tensor, "3"]) -> Pixels:
     """What a network sees of an image that is not augmented."""
     return (images / 255 - mean[:, None, None]) / std[:, None, None]
 

@@ -9,7 +9,7 @@ from cassle.record import Record
 from cassle.reports.cost import costs, percent
 
 ACCURACY = "A: accuracy at the end.  F: forgetting, less is better.  FT: forward transfer.  In percent."
-HEALTH = "Nothing is labelled.  Rank: how many dimensions the features use.  Likeness (CKA), neighbours kept: to the encoder of the task before, 1 is all."
+HEALTH = "No probe judged.  Rank: how many dimensions the features use.  Likeness (CKA), neighbours kept: to the encoder of the task before, 1 is all."
 VITALS = {"rank": ("rankme", 1), "likeness": ("cka", 2), "neighbours kept": ("overlap", 2)}
 MEASURES = {"A": "average", "F": "forgetting", "FT": "forward_transfer"}
 
