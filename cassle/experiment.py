@@ -66,7 +66,7 @@ class Experiment:
         """A preset by name, or a run's TOML by path, with changes over it; of a preset also `budget`, its tables of fewer epochs."""
         changes = changes or {}
         if name.endswith(".toml"):
-            return cls.from_tree(merge(read(Path(name)), changes))
+            return cls.from_tree(merge(_read(Path(name)), changes))
         if name not in presets():
             raise UserError(f"no preset is called {name!r}{registry.suggest(name, presets())}")
         module = import_module(f"cassle.presets.{name}")
@@ -152,7 +152,7 @@ def _schema() -> dict[str, Setting]:
     return {key: Setting(n.annotation, ast.literal_eval(n.value) if n.value else REQUIRED) for key, n in pairs}
 
 
-def read(path: Path) -> Tree:
+def _read(path: Path) -> Tree:
     """What a TOML file holds."""
     try:
         return tomllib.loads(path.read_text("utf-8"))

@@ -193,6 +193,7 @@ def test_a_damaged_encoder_is_named(whole, tmp_path, tiny):
             checkpoint.read_tensors(tmp_path / "run" / name)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_at_any_write_is_one_line_and_the_same_command_continues(tmp_path, tiny, monkeypatch):
     """SQLite's way: the n-th write fails, for every n; then there is room again."""
     experiment = tiny({"data": "emoji", "stream": "joint", "steps": 2, "probes": []})
