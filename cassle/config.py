@@ -162,7 +162,7 @@ def merge(base: object, change: object) -> object:
         each = {key: value for key, value in change.items() if not key.isdecimal()}
         merged = [merge(item, each) for item in base]
         for key in change.keys() - each.keys():
-            if int(key) >= len(merged):
+            if key not in map(str, range(len(merged))):
                 raise UserError(f"there is no number {key} in a list of {len(merged)} (they count from 0)")
             merged[int(key)] = merge(merged[int(key)], change[key])
         return merged

@@ -47,7 +47,7 @@ def team(device: torch.device) -> Iterator[None]:
         yield
         return
     try:
-        ranks.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+        _join(device)
         yield
         ranks.barrier()  # nobody hangs up on the others
     except RuntimeError as error:  # gloo has no error of its own
@@ -59,6 +59,13 @@ def team(device: torch.device) -> Iterator[None]:
         if ranks.is_initialized():
             gc.collect()  # what still holds the group would end it too late, and not quietly
             ranks.destroy_process_group()
+
+
+def _join(device: torch.device) -> None:
+    try:
+        ranks.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    except ValueError as error:  # $WORLD_SIZE is set, as some clusters do, and nothing else
+        raise UserError(f"{error}; start several processes with torchrun, or unset WORLD_SIZE for one") from None
 
 
 def parallel(learner: nn.Module) -> nn.Module:

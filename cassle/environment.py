@@ -56,7 +56,8 @@ def in_a_line(place: Path) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:  # torch has no error of its own for a CPU's memory
         if not (isinstance(error, (MemoryError, torch.OutOfMemoryError)) or SCARCE.search(str(error))):
             raise
-        what = str(error).partition("\n")[0] or type(error).__name__
+        asked = re.search(r"[Tt]ried to allocate [\d.]+ \w+", str(error))
+        what = asked[0].lower() if asked else "a tensor is too large for any machine"
         raise UserError(f"not enough memory ({what}); take a smaller backbone, method, memory of the strategy or batch_size") from error
 
 

@@ -19,7 +19,7 @@ Some = tuple[T, ...]
 Span = tuple[T, T]
 """From the one to the other, which is above 0 and not below it."""
 
-LARGEST = 2**31 - 1
+LARGEST = 10**8
 """Of what is counted: nobody has the memory for more, nor the time."""
 BOUNDS = {
     "int": (int, lambda x: -(2**63) <= x < 2**63, "a whole number of 64 bits"),

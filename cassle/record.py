@@ -103,7 +103,10 @@ class Record:
 
     def health(self) -> dict[str, list[float | None]]:
         """Signs of health of the encoder (`cassle.evaluation.health`), with random weights and after each task."""
-        return self._read("health.json", dict[str, list[float | None]])
+        found = self._read("health.json", dict[str, list[float | None]])
+        if found and (len({len(values) for values in found.values()}) > 1 or len(found.get("rankme", [])) < 2):
+            raise UserError(f"{self.path / 'health.json'} is damaged (its lists are not equally long){RESTORE}")
+        return found
 
     def cost(self) -> list[Spent]:
         """By task: seconds and steps of training, the peak of memory, and what the strategy stored; none in old records."""

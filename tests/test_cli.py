@@ -68,6 +68,13 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(words, says, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_half_of_what_torchrun_says_is_one_line(tmp_path, tiny):
+    (tmp_path / "tiny.toml").write_text(tiny().toml())
+    done = cassle("train", tmp_path / "tiny.toml", "--out", tmp_path / "run", "--device", "cpu", WORLD_SIZE="2", RANK="0")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "start several processes with torchrun" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_lists_name_every_component():
     for what, some in {"methods": "simclr", "strategies": "cassle", "datasets": "quickdraw", "presets": "demo"}.items():
         done = cassle("list", what)

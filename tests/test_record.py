@@ -57,6 +57,13 @@ def test_nothing_is_learned_into_a_place_whose_experiment_is_garbage(text, place
         Record(place).check(tiny())
 
 
+@pytest.mark.parametrize("values", [{"rankme": []}, {"rankme": [1.0]}, {"spread": [1.0, 2.0]}, {"rankme": [1.0, 2.0], "cka": [None]}])
+def test_signs_of_health_that_are_not_of_one_length_are_damaged(values, place):
+    (place / "health.json").write_text(json.dumps(values))
+    with pytest.raises(UserError, match="health.json is damaged .its lists"):
+        Record(place).health()
+
+
 def test_matrices_that_are_not_of_one_width_are_damaged(place):
     judged = json.loads((place / "accuracy.json").read_text())["knn"]
     for changes in ({"A": []}, {"R": [], "A": [[]]}, {"A": [[1.0, 2.0], [3.0]]}, {"R": [1.0]}):

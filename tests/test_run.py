@@ -22,7 +22,7 @@ from cassle.errors import UserError
 from cassle.evaluation.matrix import average, forgetting, forward_transfer
 from cassle.record import Record
 from cassle.run import Stopped, run
-from cassle.sweep import sweep
+from cassle.sweep import Job, _ended, sweep
 from cassle.training import checkpoint
 
 RESULTS = ("task0.safetensors", "task1.safetensors", "task2.safetensors", "metrics.jsonl", "accuracy.json", "classes.json", "health.json", "experiment.toml")
@@ -270,7 +270,7 @@ def test_a_loss_that_is_not_a_number_stops_the_run_and_keeps_the_last_good_state
     ({"stream": {"name": "class_incremental", "tasks": 500}}, "stream.tasks is 500, but there are 57 classes"),
     ({"strategy": {"criterion": {"name": "prototypes", "dim": 9}}}, "strategy.criterion.dim is 9, but the method embeds in 8 dimensions"),
     ({"backbone": {"width": 10**7}}, "not enough memory .*; take a smaller backbone"),
-    ({"backbone": {"width": 2**31 - 1}}, "not enough memory .*; take a smaller backbone"),
+    ({"backbone": {"width": 10**8}}, "not enough memory .*; take a smaller backbone"),
 ])  # fmt: skip
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes, line, tmp_path, tiny):
     with pytest.raises(UserError, match=line):
@@ -317,6 +317,16 @@ def test_labels_suffice_where_the_stream_takes_no_image_without_one(photos, tmp_
     changes = {"data": photos, "stream": {"name": "class_incremental", "tasks": 2}, "steps": 1, "views": {"size": 8}}
     run(tiny(changes | {"method": {"name": "supervised", "classes": 2}}), tmp_path / "run", until=1)
     assert "nothing is labelled" not in (tmp_path / "run/log.txt").read_text()
+
+
+def test_no_probe_asked_is_not_nothing_labelled(tmp_path, tiny):
+    assert run(tiny({"data": "emoji", "stream": "joint", "steps": 1, "probes": []}), tmp_path / "run") == {}
+    assert "nothing is labelled" not in (tmp_path / "run/log.txt").read_text()
+
+
+def test_a_process_that_was_killed_or_fell_is_one_line(tmp_path, tiny):
+    job = Job("cassle", tiny(), tmp_path)
+    assert str(_ended(job, -9)).startswith("cassle: killed, for want of memory maybe") and "ended with 1;" in str(_ended(job, 1))
 
 
 def test_another_experiment_or_another_process_in_the_same_place_is_refused(whole, tmp_path, tiny):

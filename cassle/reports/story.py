@@ -19,7 +19,7 @@ class Story:
         self.record, self.name, self.number, self.experiment, self.dataset = record, name, number, experiment, dataset
         self.tree = experiment.tree() if experiment else record.tree()
         self.accuracy = record.accuracy()
-        if not self.accuracy and not self.health.get("rankme"):
+        if not self.accuracy and not self.health:
             raise ValueError("nothing judged it")
 
     @property
