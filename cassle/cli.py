@@ -1,21 +1,28 @@
 """The command line: thin, and quick to say what is wrong (nothing heavy is imported before the words are checked)."""
 
 import itertools
+import math
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from cassle import __version__, registry
-from cassle.config import merge, override
+from cassle.config import Tree, merge, override
+from cassle.disk import check
 from cassle.errors import UserError
 from cassle.experiment import Experiment, grid, presets
-from cassle.record import Record
+from cassle.kinds import DEVICE, DEVICE_WORDS
+from cassle.record import Record, runs_in
+
+Change = tuple[str, str]
+"""A value, and the `KEY=VALUE` that it is in."""
 
 app = typer.Typer(
     help="Continual self-supervised learning: an encoder that learns from a stream of unlabelled images and keeps what it knew.",
@@ -24,10 +31,25 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+
+def _device(text: str) -> str:
+    if not re.fullmatch(DEVICE, text):
+        raise UserError(f"--device: want {DEVICE_WORDS}, got {text!r}")
+    return text
+
+
+def _seconds(number: float) -> float:
+    if not 0 <= number < math.inf:
+        raise UserError(f"--save-every: want a number of seconds from 0, got {number}")
+    return number
+
+
 Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="e.g. method=byol strategy.weight=0.5 epochs=100")]
 Out = Annotated[Path | None, typer.Option("--out", help="Where the run goes; the same command again continues it.")]
-Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 ...; the GPU if there is one.")]
-SaveEvery = Annotated[float, typer.Option("--save-every", help="Seconds between two saves of the resumable state.")]
+Device = Annotated[str, typer.Option("--device", callback=_device, help="cpu, cuda, cuda:1 ...; the GPU if there is one.")]
+SaveEvery = Annotated[
+    float, typer.Option("--save-every", callback=_seconds, help="Seconds between two saves of the resumable state.")
+]
 Runs = Annotated[list[Path] | None, typer.Argument(metavar="[RUNS]...", help="Runs, or folders of some; `runs`, if not said.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="How many runs at a time, when there are several.")]
 
@@ -167,8 +189,10 @@ def main() -> None:
     usage_error = typer.BadParameter.__base__  # wherever this version of typer keeps it
     try:
         sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
-    except (UserError, usage_error) as error:
-        text = str(error) if isinstance(error, UserError) else error.format_message()
+    except (UserError, usage_error, OSError) as error:
+        text = error.format_message() if isinstance(error, usage_error) else str(error)
+        if isinstance(error, OSError):
+            text = f"{error.filename}: {error.strerror}" if error.filename else text
         if _leads() or type(error).__name__ == "Lost":
             print("cassle: " + re.sub(r"\s+", " ", text), file=sys.stderr)
         sys.exit(2)
@@ -178,29 +202,36 @@ def main() -> None:
 
 def _experiments(preset: str, changes: list[str]) -> dict[str, Experiment]:
     """One experiment, or one for every combination where a value is a list of alternatives."""
-    strategy = next((text.partition("=")[2] for text in reversed(changes) if text.startswith("strategy=")), "finetune")
-    choices = [[(value, override(change)) for value, change in _alternatives(text, preset, strategy)] for text in changes]
-    several = [len(options) > 1 for options in choices]
+    choices = [_alternatives(text) for text in changes]
+    several = [len(options) > 1 or options[0][0] == "grid" for options in choices]
     found = {}
     for combination in itertools.product(*choices):
-        tree = {}
-        for _, change in combination:
-            tree = merge(tree, change)
-        name = "-".join(value for (value, _), varies in zip(combination, several) if varies) or "run"
-        found[re.sub(r"[^\w.+-]+", "_", name).strip("_")] = Experiment.preset(preset, tree)
+        for chosen in itertools.product(*_with_grids(preset, combination)):
+            name = "-".join(value for (value, _), varies in zip(chosen, several) if varies) or "run"
+            found[re.sub(r"[^\w.+-]+", "_", name).strip("_")] = Experiment.preset(preset, _merged(chosen))
     return found
 
 
-def _alternatives(text: str, preset: str, strategy: str) -> list[tuple[str, str]]:
-    """Each value after `=`, and the change that it makes: values may be several, with commas between them.
+def _merged(changes: Iterable[Change]) -> Tree:
+    return reduce(merge, (override(text) for _, text in changes), {})
 
-    `grid` stands for the values that the preset has for the strategy.
-    """
-    key, equals, value = text.partition("=")
-    if value == "grid":
-        return [(str(v), f"{key}={v}") for v in grid(preset, strategy, key)]
-    values = _split(value)
-    return [(v, f"{key}={v}") for v in values] or [(value, text)]
+
+def _with_grids(preset: str, changes: Sequence[Change]) -> list[list[Change]]:
+    """Each change by itself; in `grid`'s place the values that the preset has for the strategy, as all the others make it."""
+    if not any(value == "grid" for value, _ in changes):
+        return [[change] for change in changes]
+    strategy = Experiment.preset(preset, _merged(change for change in changes if change[0] != "grid")).strategy.name
+    found = []
+    for value, text in changes:
+        key = text.partition("=")[0]
+        found.append([(str(v), f"{key}={v}") for v in grid(preset, strategy, key)] if value == "grid" else [(value, text)])
+    return found
+
+
+def _alternatives(text: str) -> list[Change]:
+    """Each value after `=`, and the change that it makes: values may be several, with commas between them."""
+    key, _, value = text.partition("=")
+    return [(v, f"{key}={v}") for v in _split(value)] or [(value, text)]
 
 
 def _split(value: str) -> list[str]:
@@ -222,11 +253,13 @@ def _learn(experiments: dict[str, Experiment], out: Path, device: str, save_ever
     for record, experiment in zip(records, experiments.values()):
         record.check(experiment)
         experiment.check()
+    from cassle.distributed import place
     from cassle.reports.live import Live
     from cassle.reports.table import printed
     from cassle.run import run
     from cassle.sweep import decode, sweep
 
+    place(device)
     decode(experiments.values())
     with _stoppable(), Live(list(experiments) if _leads() else []) as live:
         if len(experiments) == 1 or "RANK" in os.environ:
@@ -258,6 +291,8 @@ def _leads() -> bool:
 
 
 def _report(runs: list[Path], out: Path) -> None:
+    places = runs_in(runs, "accuracy.json")
+    check(out)
     from cassle.reports.page import write_page
 
-    print(f"report: {write_page(runs, out)}")
+    print(f"report: {write_page(places, out)}")

@@ -2,8 +2,8 @@
 
 import ast
 import json
-import math
 import os
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from cassle.kinds import BOUNDS
 Tree = dict[str, object]
 
 ROOM_OF = {room.noun: path for path, room in registry.ROOMS.items()}
-PLAIN = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text in quotes", "Folder": "a folder's path"}
+PLAIN = {"bool": "true or false", "str": "a text in quotes", "Folder": "a folder's path"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Component:
         for key, value in self.settings.items():
             if kinds[key] == "Folder":
                 found[key] = folder(value, f"{self.room}.{key}")
-            elif kinds[key] == "tuple[Folder, ...]":
+            elif kinds[key] == "Some[Folder]":
                 found[key] = tuple(folder(one, f"{self.room}.{key}.{i}") for i, one in enumerate(value))
         return found
 
@@ -104,13 +104,11 @@ def accept(kind: ast.expr, value: object, where: str):
     match kind:
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
             return None if value is None else accept(left, value, where)
-        case ast.Name(id="float") if type(value) in (int, float) and math.isfinite(value):
-            return float(value)
-        case ast.Name(id=("int" | "bool" | "str") as name) if type(value).__name__ == name:
+        case ast.Name(id=("bool" | "str") as name) if type(value).__name__ == name:
             return value
         case ast.Name(id=name) if name in BOUNDS:
             base, holds, words = BOUNDS[name]
-            if type(value) in (int, base) and math.isfinite(value) and holds(value):
+            if type(value) in (int, base) and abs(value) <= sys.float_info.max and holds(value):
                 return base(value)
             raise UserError(f"{where}: want {words}, got {value!r}")
         case ast.Name(id="Folder") if isinstance(value, str) and value:
@@ -130,6 +128,17 @@ def accept(kind: ast.expr, value: object, where: str):
                 raise UserError(f"{where}: want a list{'' if many else f' of {len(kinds)}'}, got {value!r}")
             kinds = [kinds[0]] * len(value) if many else kinds
             return tuple(accept(k, v, f"{where}.{i}") for i, (k, v) in enumerate(zip(kinds, value)))
+        case ast.Subscript(value=ast.Name(id="Some"), slice=one):
+            if not isinstance(value, (list, tuple)) or not value:
+                raise UserError(f"{where}: want a list of one at least, got {value!r}")
+            return tuple(accept(one, v, f"{where}.{i}") for i, v in enumerate(value))
+        case ast.Subscript(value=ast.Name(id="Span"), slice=one):
+            if not isinstance(value, (list, tuple)) or len(value) != 2:
+                raise UserError(f"{where}: want a list of 2, got {value!r}")
+            low, high = (accept(one, v, f"{where}.{i}") for i, v in enumerate(value))
+            if not low <= high > 0:
+                raise UserError(f"{where}: want the smaller number first and the larger one above 0, got {value!r}")
+            return low, high
     raise UserError(f"{where}: want {PLAIN.get(ast.unparse(kind), ast.unparse(kind))}, got {value!r}")
 
 
@@ -150,10 +159,10 @@ def data_home() -> Path:
 def merge(base: object, change: object) -> object:
     """`base` with `change` over it; naming another component drops the old one's settings, a list takes a change everywhere."""
     if isinstance(base, (list, tuple)) and isinstance(change, dict):
-        each = {key: value for key, value in change.items() if not key.isdigit()}
+        each = {key: value for key, value in change.items() if not key.isdecimal()}
         merged = [merge(item, each) for item in base]
         for key in change.keys() - each.keys():
-            if int(key) >= len(merged):
+            if key not in map(str, range(len(merged))):
                 raise UserError(f"there is no number {key} in a list of {len(merged)} (they count from 0)")
             merged[int(key)] = merge(merged[int(key)], change[key])
         return merged
@@ -175,7 +184,7 @@ def override(text: str) -> Tree:
         raise UserError(f"{text!r}: want key=value, as in method.temperature=0.1")
     try:
         tree: object = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # a number of thousands of digits is no TOML error
         tree = value
     for part in reversed(key.split(".")):
         tree = {part: tree}

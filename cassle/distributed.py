@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from torch import distributed as ranks
 from torch.nn.parallel import DistributedDataParallel
 
 from cassle.errors import UserError
+from cassle.kinds import DEVICE, DEVICE_WORDS
 
 PATIENCE = timedelta(seconds=50)
 """How long a process waits for the others before it gives the job up."""
@@ -25,10 +27,15 @@ class Lost(UserError):
 
 def place(device: str) -> torch.device:
     """This process's device; of several on one machine, each has its own GPU."""
+    if not re.fullmatch(DEVICE, device):
+        raise UserError(f"--device: want {DEVICE_WORDS}, got {device!r}")
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and "LOCAL_RANK" in os.environ:
-        device = f"cuda:{os.environ['LOCAL_RANK']}"
+    shared = device == "cuda" and "LOCAL_RANK" in os.environ
+    device = f"cuda:{os.environ['LOCAL_RANK']}" if shared else device
+    if device != "cpu" and int(device[5:] or 0) >= (there := torch.cuda.device_count()):
+        raise UserError(f"--device: there is no {device} here ({there} GPUs in all); choose another, or cpu")
+    if shared:
         torch.cuda.set_device(device)
     return torch.device(device)
 
@@ -40,7 +47,7 @@ def team(device: torch.device) -> Iterator[None]:
         yield
         return
     try:
-        ranks.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+        _join(device)
         yield
         ranks.barrier()  # nobody hangs up on the others
     except RuntimeError as error:  # gloo has no error of its own
@@ -52,6 +59,13 @@ def team(device: torch.device) -> Iterator[None]:
         if ranks.is_initialized():
             gc.collect()  # what still holds the group would end it too late, and not quietly
             ranks.destroy_process_group()
+
+
+def _join(device: torch.device) -> None:
+    try:
+        ranks.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    except ValueError as error:  # $WORLD_SIZE is set, as some clusters do, and nothing else
+        raise UserError(f"{error}; start several processes with torchrun, or unset WORLD_SIZE for one") from None
 
 
 def parallel(learner: nn.Module) -> nn.Module:

@@ -2,16 +2,24 @@
 
 import os
 import platform
+import re
 import resource
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 from types import FrameType
 
 import torch
 
 import cassle
+from cassle.errors import UserError
+
+SCARCE = re.compile(r"(not enough|allocate|out of) memory|Storage size calculation overflowed|integer multiplication overflow")
+"""What torch says when a tensor is too large for this machine, or for any."""
 
 
 def describe(device: torch.device) -> dict[str, object]:
@@ -35,6 +43,22 @@ def peak_memory(device: torch.device) -> int:
         torch.cuda.reset_peak_memory_stats(device)
         return peak
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@contextmanager
+def in_a_line(place: Path) -> Iterator[None]:
+    """What the machine has too little of, room on the disk or memory, as the user is to be told."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or place
+        raise UserError(f"{where}: {error.strerror or error}; what was saved before is whole; that put right, the same command continues") from error
+    except (MemoryError, RuntimeError) as error:  # torch has no error of its own for a CPU's memory
+        if not (isinstance(error, (MemoryError, torch.OutOfMemoryError)) or SCARCE.search(str(error))):
+            raise
+        asked = re.search(r"[Tt]ried to allocate [\d.]+ \w+", str(error))
+        what = asked[0].lower() if asked else "a tensor is too large for any machine"
+        raise UserError(f"not enough memory ({what}); take a smaller backbone, method, memory of the strategy or batch_size") from error
 
 
 class StopSignal:

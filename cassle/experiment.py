@@ -56,6 +56,8 @@ class Experiment:
             object.__setattr__(self, key, value)
         if len(self.views) < 2:
             raise UserError(f"views: two are needed to compare, got {len(self.views)}")
+        if self.batch_size < 2:
+            raise UserError("batch_size: an image alone has nothing to be compared with; 2 at least")
         if len({probe.label for probe in self.probes}) < len(self.probes):
             raise UserError("probes: each may be named once, unless with other settings")
 
@@ -69,7 +71,7 @@ class Experiment:
             raise UserError(f"no preset is called {name!r}{registry.suggest(name, presets())}")
         module = import_module(f"cassle.presets.{name}")
         tree = merge(module.PRESET, {"method": changes.get("method", module.PRESET["method"])})
-        method = tree["method"] if isinstance(tree["method"], str) else tree["method"].get("name", "")
+        method = _called(tree["method"])
         found = merge(module.PRESET, module.METHODS.get(method, {"method": method}))
         for table in (_together(module, method, changes), *_budget(name, module, method, changes)):
             found = merge(found, table)
@@ -119,8 +121,7 @@ def presets() -> list[str]:
 
 def _together(module: ModuleType, method: str, changes: Tree) -> Tree:
     """What the preset has for the method with the strategy."""
-    strategy = merge(module.PRESET["strategy"], changes.get("strategy", module.PRESET["strategy"]))
-    strategy = strategy if isinstance(strategy, str) else strategy.get("name")
+    strategy = _called(merge(module.PRESET["strategy"], changes.get("strategy", module.PRESET["strategy"])))
     pair = getattr(module, "PAIRS", {}).get((method, strategy), {})
     return merge({"strategy": {"name": strategy}}, pair) if pair else {}
 
@@ -137,6 +138,12 @@ def _budget(name: str, module: ModuleType, method: str, changes: Tree) -> list[T
     return [shared, own.get(method, {})]
 
 
+def _called(component: object) -> str:
+    """The name of a component that nobody has checked yet; nothing, if it has none."""
+    name = component.get("name") if isinstance(component, dict) else component
+    return name if isinstance(name, str) else ""
+
+
 @cache
 def _schema() -> dict[str, Setting]:
     """The fields above, as a component's settings are read."""
@@ -146,9 +153,10 @@ def _schema() -> dict[str, Setting]:
 
 
 def _read(path: Path) -> Tree:
+    """What a TOML file holds."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # that it is no UTF-8, or has a number of thousands of digits, is no TOML error
         raise UserError(f"{path}: is not TOML ({error})") from None

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 
 from cassle import distributed
 from cassle.augment.views import Augment
@@ -17,7 +16,7 @@ from cassle.clock import Clock
 from cassle.data.batches import Batches
 from cassle.data.dataset import columns, cut
 from cassle.disk import write
-from cassle.environment import StopSignal, describe, peak_memory
+from cassle.environment import StopSignal, describe, in_a_line, peak_memory
 from cassle.errors import UserError
 from cassle.evaluation.jury import Jury
 from cassle.experiment import Experiment
@@ -57,12 +56,10 @@ def run(
     """
     record = Record(out)
     record.check(experiment)
-    course = Course(experiment, record, distributed.place(device), save_every, watch)
-    try:
+    with in_a_line(record.path):
+        course = Course(experiment, record, distributed.place(device), save_every, watch)
         with distributed.team(course.device), course.claim(), StopSignal() as stop:
             return course.go(stop, until)
-    except OSError as error:  # a full disk, say
-        raise UserError(f"{error.filename or record.path}: {error.strerror or error}; what was saved before is whole") from error
 
 
 class Course:
@@ -85,6 +82,7 @@ class Course:
             method = experiment.method.build(experiment.backbone.build())
         with seeded(key(experiment.seed, "strategy")):
             strategy = experiment.strategy.build()
+        strategy.check(method)
         with seeded(key(experiment.seed, "pupils")):
             pupils = [probe.pupil(method.encoder, len(self.dataset.classes)) for probe in probes.values()]
         augment = Augment(views, self.dataset.mean, self.dataset.std)
@@ -94,10 +92,13 @@ class Course:
     def _check_method(self) -> None:
         """What a method needs of the data and of the views."""
         method = self.experiment.method
-        if self.experiment.batch_size < 2:
-            raise UserError("batch_size: an image alone has nothing to be compared with; 2 at least")
         if len(self.experiment.views) > 2 and not load(method.room, method.name, "method").multicrop:
             raise UserError(f"views: {method.name} compares two, got {len(self.experiment.views)}")
+        if load(method.room, method.name, "method").labelled and any((self.dataset.train.labels[task.index] < 0).any() for task in self.tasks):
+            raise UserError(f"method: {method.name} learns from labels, and not all images of {self.dataset.name} have one; choose another")
+        strategy = self.experiment.strategy
+        if load(strategy.room, strategy.name, "strategy").one_size and self.dataset.train.images.size is None:
+            raise UserError("strategy: a memory holds images of one size: set data.image_size=256, say, and data.square=true")
         if (classes := method.settings.get("classes")) and classes < len(self.dataset.classes):
             raise UserError(f"method.classes is {classes}, but {self.dataset.name} has {len(self.dataset.classes)}")
 
@@ -143,7 +144,7 @@ class Course:
 
     def _say_what_is_there(self) -> None:
         """What of the data is not learned from, or not judged by."""
-        if not self.jury.probes:
+        if self.experiment.probes and not self.jury.probes:
             self.log.say("nothing is labelled: no probe can judge; health.json tells how the encoder does")
         if self.dataset.aside and self.writes:
             self.log.say(f"{len(self.dataset.aside)} files are not learned from: see quarantine.txt")
@@ -223,7 +224,7 @@ class Course:
     def _as_it_was(self, encoder: Encoder, task: int) -> Encoder:
         """The encoder that was kept after a task."""
         before = deepcopy(encoder)
-        before.load_state_dict(load_file(self.record.encoder(task)))
+        before.load_state_dict(checkpoint.read_tensors(self.record.encoder(task)))
         return before
 
     def _lessons(self, task: Task) -> Batches:

@@ -142,7 +142,7 @@ def _side_by_side(
                     process.join()
                     del running[pipe]
                     free.append(device)
-                    news = RuntimeError(f"the process of {job.name} ended with {process.exitcode}") if process.exitcode else None
+                    news = _ended(job, process.exitcode) if process.exitcode else None
                 if isinstance(news, Progress):
                     watch(job.name, news)
                 if isinstance(news, Exception) and patient and not isinstance(news, Stopped):
@@ -157,6 +157,12 @@ def _side_by_side(
     if end is not None:
         raise end
     return failed
+
+
+def _ended(job: Job, code: int) -> UserError:
+    """What to say of a process that could not say it itself, or has printed it."""
+    why = "killed, for want of memory maybe: take fewer --jobs" if code == -9 else f"its process ended with {code}"
+    return UserError(f"{job.name}: {why}; the same command continues")
 
 
 def _work(job: Job, threads: int, device: str, save_every: float, pipe: Connection) -> None:

@@ -32,6 +32,20 @@ def cassle(*words, **environment):
     (["train", "demo", "--otu", "x"], "--otu"),
     (["data", "cifra10"], "did you mean 'cifar10'?"),
     (["report", "nowhere"], "nowhere"),
+    (["report", ".", "--out", "/dev/null/page.html"], "holds no run that has finished a task"),
+    (["train", "demo", "batch_size=1"], "batch_size: an image alone has nothing to be compared with; 2 at least"),
+    (["train", "demo", "--device", "gpu"], "--device: want auto, cpu, cuda or cuda:1, say, got 'gpu'"),
+    (["train", "demo", "--device", ""], "--device: want auto"),
+    (["train", "demo", "--device", "cuda:999"], "--device: there is no cuda:999 here"),
+    (["demo", "--device", "tpu"], "--device: want auto"),
+    (["reproduce", "table2", "--device", "cuda:x"], "--device: want auto"),
+    (["train", "demo", "--save-every", "nan"], "--save-every: want a number of seconds from 0, got nan"),
+    (["train", "demo", "--save-every", "-1"], "--save-every: want a number of seconds from 0, got -1.0"),
+    (["train", "demo", "method=[]"], "method: want a name or a table with a name, got []"),
+    (["train", "demo", "views.².flip=0.5"], "views.0.²: view has no such setting"),
+    (["train", "demo", "--out", "x" * 300], "File name too long"),
+    (["report", "x" * 300], "File name too long"),
+    (["train", "demo", "strategy=finetune", "strategy.weight=grid"], "strategy.weight=grid: demo has no such grid for finetune"),
     (["train", "demo", "budget=50"], "budget: demo has none of 50"),
     (["table", "1"], "the paper has no table '1'"),
     (["table", "2", "nowhere"], "nowhere is not a folder"),
@@ -54,6 +68,13 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(words, says, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_half_of_what_torchrun_says_is_one_line(tmp_path, tiny):
+    (tmp_path / "tiny.toml").write_text(tiny().toml())
+    done = cassle("train", tmp_path / "tiny.toml", "--out", tmp_path / "run", "--device", "cpu", WORLD_SIZE="2", RANK="0")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "start several processes with torchrun" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_lists_name_every_component():
     for what, some in {"methods": "simclr", "strategies": "cassle", "datasets": "quickdraw", "probes": "knn", "presets": "demo"}.items():
         done = cassle("list", what)
@@ -73,7 +94,12 @@ def test_several_values_make_several_experiments():
     assert list(_experiments("demo", ["stream={name=\"class_incremental\", tasks=2}", "seed=3"])) == ["run"]
     two = _experiments("demo", ['strategy={name="cassle",weight=2},finetune', "data.sets=[\"scenes\",\"glyphs\"]"])
     assert list(two) == ["name_cassle_weight_2", "finetune"] and two["name_cassle_weight_2"].strategy.settings["weight"] == 2
-    assert list(_experiments("demo", ["strategy=ewc", "strategy.weight=grid"])) == ["0.0003", "0.001", "0.003"]
+    for chosen in ("strategy=ewc", "strategy.name=ewc", 'strategy={name="ewc"}'):
+        assert list(_experiments("demo", [chosen, "strategy.weight=grid"])) == ["0.0003", "0.001", "0.003"]
+        assert list(_experiments("demo", ["strategy.weight=grid", chosen])) == ["0.0003", "0.001", "0.003"]
+    both = _experiments("demo", ["strategy=ewc,pod", "strategy.weight=grid"])
+    assert list(both) == [f"ewc-{w}" for w in (0.0003, 0.001, 0.003)] + [f"pod-{w}" for w in (0.1, 0.3, 1.0, 3.0, 10.0)]
+    assert both["pod-0.3"].strategy.settings["weight"] == 0.3
 
 
 def test_a_table_needs_no_run_and_a_plan_no_data(tmp_path):

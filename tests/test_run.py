@@ -1,22 +1,28 @@
 """Runs: what they leave behind, and that no kill, stop or restart changes a bit of it."""
 
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from hashlib import sha256
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from cassle.errors import UserError
 from cassle.evaluation.matrix import average, forgetting, forward_transfer
 from cassle.record import Record
 from cassle.run import Stopped, run
-from cassle.sweep import sweep
+from cassle.sweep import Job, _ended, sweep
 from cassle.training import checkpoint
 
 RESULTS = ("task0.safetensors", "task1.safetensors", "task2.safetensors", "metrics.jsonl", "accuracy.json", "classes.json", "health.json", "experiment.toml")
@@ -171,6 +177,74 @@ def test_a_torn_checkpoint_falls_back_to_the_one_before(whole, tmp_path, tiny):
     assert digest(out) == digest(whole["cassle"])
 
 
+def test_checkpoints_of_which_none_is_whole_are_not_begun_over(whole, tmp_path, tiny):
+    out = tmp_path / "run"
+    shutil.copytree(whole["cassle"], out)
+    for number, text in enumerate(("[]", "{", '{"sha256": 3}', "7")):
+        sorted((out / "last").glob("*.json"))[number % 2].write_text(text)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    for again in (lambda: run(tiny(), out), lambda: sweep({"run": tiny(), "finetune": tiny({"strategy": "finetune"})}, tmp_path, jobs=1, device="cpu")):
+        with pytest.raises(UserError, match="last: no checkpoint in it is whole; put it back from a copy, or delete the folder"):
+            again()
+    assert all(path.read_bytes() == text for path, text in before.items() if path.name not in ("environment.json", "log.txt"))
+
+
+def test_what_was_left_before_the_first_checkpoint_is_begun_over(whole, tmp_path, tiny):
+    """Killed while the very first files were written."""
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / ".experiment.toml.writing").write_text("half")
+    run(tiny(), out, until=1)
+    last = checkpoint.newest(out / "last").path
+    for manifest in (out / "last").glob("*.json"):
+        manifest.unlink()
+    assert last.exists() and checkpoint.newest(out / "last") is None
+    run(tiny(), out)
+    assert digest(out) == digest(whole["cassle"])
+
+
+def test_a_damaged_encoder_is_named(whole, tmp_path, tiny):
+    shutil.copytree(whole["cassle"], tmp_path / "run")
+    for name in ("task0.safetensors", "nowhere.safetensors"):
+        (tmp_path / "run/task0.safetensors").write_bytes(b"\0" * 9)
+        with pytest.raises(UserError, match=f"{name} cannot be read .*put it back from a copy"):
+            checkpoint.read_tensors(tmp_path / "run" / name)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_at_any_write_is_one_line_and_the_same_command_continues(tmp_path, tiny, monkeypatch):
+    """SQLite's way: the n-th write fails, for every n; then there is room again."""
+    experiment = tiny({"data": "emoji", "stream": "joint", "steps": 2, "probes": []})
+    left = 10**6
+
+    def scarce(write, error):
+        def written(*words):
+            nonlocal left
+            left = left - 1
+            if not left:
+                raise error
+            return write(*words)
+
+        return written
+
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(os, "fsync", scarce(os.fsync, full))
+    monkeypatch.setattr(Path, "write_text", scarce(Path.write_text, full))
+    message = SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+    monkeypatch.setattr(checkpoint, "save_file", scarce(checkpoint.save_file, message))
+    run(experiment, tmp_path / "whole")
+    writes, results = 10**6 - left, ("task0.safetensors", "metrics.jsonl", "accuracy.json", "health.json", "experiment.toml")
+    for number in range(1, writes + 1):
+        out, left = tmp_path / str(number), number
+        with pytest.raises(UserError, match="No space left on device.*; what was saved before is whole"):
+            run(experiment, out)
+        assert not [path for path in out.rglob("*") if path.name.endswith(".writing")]
+        left = 10**6
+        run(experiment, out)
+        assert all((out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes() for name in results), number
+    assert writes > 20
+
+
 def test_side_by_side_the_first_task_is_learned_once(whole, tmp_path, tiny):
     told = []
     experiments = {"finetune": tiny({"strategy": "finetune"}), "cassle": tiny()}
@@ -212,11 +286,65 @@ def test_a_loss_that_is_not_a_number_stops_the_run_and_keeps_the_last_good_state
 @pytest.mark.parametrize(("changes", "line"), [
     ({"batch_size": 4000}, "batch_size is 4000, but task 0 has only 1380 images"),
     ({"stream": {"name": "class_incremental", "tasks": 500}}, "stream.tasks is 500, but there are 57 classes"),
+    ({"strategy": {"criterion": {"name": "prototypes", "dim": 9}}}, "strategy.criterion.dim is 9, but the method embeds in 8 dimensions"),
+    ({"backbone": {"width": 10**7}}, "not enough memory .*; take a smaller backbone"),
+    ({"backbone": {"width": 10**8}}, "not enough memory .*; take a smaller backbone"),
 ])  # fmt: skip
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes, line, tmp_path, tiny):
     with pytest.raises(UserError, match=line):
         run(tiny(changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("device", "line"), [
+    ("gpu", "--device: want auto, cpu, cuda or cuda:1, say, got 'gpu'"),
+    ("", "--device: want auto"),
+    ("cuda:-1", "--device: want auto"),
+    ("cuda:999", "--device: there is no cuda:999 here"),
+])  # fmt: skip
+def test_a_device_that_is_not_there_is_refused(device, line, tmp_path, tiny):
+    with pytest.raises(UserError, match=line):
+        run(tiny(), tmp_path / "run", device=device)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """Images of several sizes, a part of them with a class."""
+    monkeypatch.setenv("CASSLE_DATA", str(tmp_path / "data"))
+    noise = np.random.default_rng(0)
+    for number in range(80):
+        path = tmp_path / "photos" / ("", "cat", "dog")[number % 3] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(noise.integers(0, 256, (24, 20 + number % 5, 3), np.uint8)).save(path)
+    return {"name": "folder", "root": str(tmp_path / "photos")}
+
+
+@pytest.mark.parametrize(("changes", "line"), [
+    ({"method": {"name": "supcon", "projector": [16, 8]}}, "method: supcon learns from labels, and not all images of photos have one"),
+    ({"method": {"name": "supervised", "classes": 2}}, "method: supervised learns from labels"),
+    ({"strategy": "er"}, "strategy: a memory holds images of one size: set data.image_size=256, say, and data.square=true"),
+])  # fmt: skip
+def test_what_the_images_do_not_allow_is_refused_before_anything_is_written(changes, line, photos, tmp_path, tiny):
+    with pytest.raises(UserError, match=line):
+        run(tiny({"data": photos, "stream": {"name": "data_incremental", "tasks": 2}} | changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_labels_suffice_where_the_stream_takes_no_image_without_one(photos, tmp_path, tiny):
+    changes = {"data": photos, "stream": {"name": "class_incremental", "tasks": 2}, "steps": 1, "views": {"size": 8}}
+    run(tiny(changes | {"method": {"name": "supervised", "classes": 2}}), tmp_path / "run", until=1)
+    assert "nothing is labelled" not in (tmp_path / "run/log.txt").read_text()
+
+
+def test_no_probe_asked_is_not_nothing_labelled(tmp_path, tiny):
+    assert run(tiny({"data": "emoji", "stream": "joint", "steps": 1, "probes": []}), tmp_path / "run") == {}
+    assert "nothing is labelled" not in (tmp_path / "run/log.txt").read_text()
+
+
+def test_a_process_that_was_killed_or_fell_is_one_line(tmp_path, tiny):
+    job = Job("cassle", tiny(), tmp_path)
+    assert str(_ended(job, -9)).startswith("cassle: killed, for want of memory maybe") and "ended with 1;" in str(_ended(job, 1))
 
 
 def test_another_experiment_or_another_process_in_the_same_place_is_refused(whole, tmp_path, tiny):

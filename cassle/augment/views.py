@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from cassle.augment.blur import gaussian_blur
 from cassle.augment.colour import grayscale, jitter, solarize
 from cassle.augment.resize import choose, hflip, resized_crop
-from cassle.kinds import Count, Positive, Share, Weight
+from cassle.kinds import Count, Positive, Share, Span, Weight
 from cassle.randomness import fold, uniform
 from cassle.typing import Batch, Patches, Pixels
 
@@ -31,9 +31,9 @@ class View:
     """How one view of an image is made, in this order; the defaults are SimCLR's for CIFAR (Chen et al., 2020)."""
 
     size: Count = 32
-    scale: tuple[Share, Share] = (0.08, 1.0)
+    scale: Span[Share] = (0.08, 1.0)
     """The crop's share of the image's area."""
-    ratio: tuple[Positive, Positive] = (0.75, 1.3333333333333333)
+    ratio: Span[Positive] = (0.75, 1.3333333333333333)
     """The crop's width over its height."""
     brightness: Weight = 0.8
     """The jitter's factor is between 1 - this and 1 + this; likewise for the next two."""
@@ -45,7 +45,7 @@ class View:
     """The chance of it; likewise for gray, blur, solarize and flip."""
     gray: Share = 0.2
     blur: Share = 0.0
-    sigma: tuple[Positive, Positive] = (0.1, 2.0)
+    sigma: Span[Positive] = (0.1, 2.0)
     """Of the blur, in pixels."""
     solarize: Share = 0.0
     flip: Share = 0.5

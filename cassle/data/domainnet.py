@@ -10,12 +10,12 @@ from cassle.data.dataset import IMAGENET_MEAN, PAPER_STD, Dataset
 from cassle.data.decoders import Entry
 from cassle.data.folder import assembled, described
 from cassle.errors import UserError
-from cassle.kinds import Folder, Whole
+from cassle.kinds import Folder, Some, Whole
 
 
 def domainnet(
     root: Folder = "domainnet",
-    domains: tuple[str, ...] = ("real", "quickdraw", "painting", "sketch", "infograph", "clipart"),
+    domains: Some[str] = ("real", "quickdraw", "painting", "sketch", "infograph", "clipart"),
     image_size: Whole = 0,
     square: bool = False,
 ) -> Dataset:

@@ -8,10 +8,10 @@ from cassle.config import folder as resolved
 from cassle.data.dataset import Dataset
 from cassle.data.folder import assembled, banked, described
 from cassle.errors import UserError
-from cassle.kinds import Folder, Share, Whole
+from cassle.kinds import Folder, Share, Some, Whole
 
 
-def folders(roots: tuple[Folder, ...], image_size: Whole = 0, square: bool = False, test: Share = 0.1) -> Dataset:
+def folders(roots: Some[Folder], image_size: Whole = 0, square: bool = False, test: Share = 0.1) -> Dataset:
     """Folders as `folder` reads them, one after the other; another one at the end does not decode the others again.
 
     Classes are the same where their names are; a folder's own domains are one here.  See `folder` for the settings.

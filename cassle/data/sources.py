@@ -7,9 +7,10 @@ import torch
 
 from cassle.data.dataset import Dataset, Split
 from cassle.data.images import joined
+from cassle.kinds import Some
 
 
-def sources(sets: tuple[Dataset, ...] = ("quickdraw", "fashion_mnist", "emoji"), validate: bool = False) -> Dataset:
+def sources(sets: Some[Dataset] = ("quickdraw", "fashion_mnist", "emoji"), validate: bool = False) -> Dataset:
     """Several data sets in a row, each a domain with classes of its own.
 
     `validate` judges on every fifth training image, which is then not learned from, instead of the test images: for choosing.

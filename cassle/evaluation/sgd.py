@@ -12,7 +12,7 @@ from cassle.data.dataset import Column
 from cassle.evaluation.features import Encoded
 from cassle.evaluation.linear import by_column
 from cassle.evaluation.probe import Probe
-from cassle.kinds import Count, Positive, Share
+from cassle.kinds import Count, Positive, Share, Span
 from cassle.randomness import key, permutation, seeded
 from cassle.typing import Batch, full
 
@@ -40,7 +40,7 @@ class SGD(Probe):
         batch_size: Count = 256,
         aware: bool = False,
         share: Share = 1.0,
-        scale: tuple[Share, Share] = (0.08, 1.0),
+        scale: Span[Share] = (0.08, 1.0),
     ):
         self.lr, self.epochs, self.batch_size, self.aware, self.share, self.scale = lr, epochs, batch_size, aware, share, scale
 

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cassle.kinds import Count, Positive
+from cassle.kinds import Count, Positive, Some
 from cassle.losses.criterion import Criterion, exactly
 from cassle.typing import Scalar, Views, full
 
@@ -24,16 +24,16 @@ class Prototypes(Criterion):
         unit: all lengths are 1, for good.
     """
 
-    def __init__(self, dim: Count, counts: tuple[Count, ...] = (3000,), temperature: Positive = 0.1, unit: bool = False):
+    def __init__(self, dim: Count, counts: Some[Count] = (3000,), temperature: Positive = 0.1, unit: bool = False):
         super().__init__()
-        self.counts, self.temperature, count = counts, temperature, sum(counts)
+        self.dim, self.counts, self.temperature, count = dim, counts, temperature, sum(counts)
         direction = torch.empty(count, dim).uniform_(-(dim**-0.5), dim**-0.5)
         self.length = nn.Parameter(torch.ones(count, 1) if unit else direction.norm(dim=1, keepdim=True), requires_grad=not unit)
         self.direction = nn.Parameter(direction)
 
     def fresh(self) -> "Prototypes":
         """As many, but others, and free to move."""
-        return Prototypes(self.direction.shape[1], self.counts, self.temperature).to(self.direction)
+        return Prototypes(self.dim, self.counts, self.temperature).to(self.direction)
 
     def scores(self, z: Views) -> Scores:
         """How near each embedding is to each prototype."""

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from cassle.kinds import Count, Positive, Weight
+from cassle.kinds import Count, Positive, Some, Weight
 from cassle.losses import CrossCorrelation, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -17,7 +17,7 @@ class BarlowTwins(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (2048, 2048, 2048),
+        projector: Some[Count] = (2048, 2048, 2048),
         off_diagonal: Weight = 5e-3,
         scale: Positive = 0.1,
     ):

@@ -3,7 +3,7 @@
 from torch import nn
 
 from cassle.clock import Clock
-from cassle.kinds import Count, Share
+from cassle.kinds import Count, Share, Some
 from cassle.losses import Cosine, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -22,7 +22,7 @@ class BYOL(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (4096, 256),
+        projector: Some[Count] = (4096, 256),
         predictor: Count = 4096,
         momentum: tuple[Share, Share] = (0.99, 1.0),
     ):

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from cassle.clock import Clock
 from cassle.distributed import gathered
-from cassle.kinds import Count, Positive
+from cassle.kinds import Count, Positive, Some
 from cassle.losses import Prototypes, crossed, sinkhorn
 from cassle.losses.prototypes import Scores
 from cassle.methods.method import Method
@@ -34,8 +34,8 @@ class DeepClusterV2(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (2048, 128),
-        prototypes: tuple[Count, ...] = (3000, 3000, 3000),
+        projector: Some[Count] = (2048, 128),
+        prototypes: Some[Count] = (3000, 3000, 3000),
         temperature: Positive = 0.1,
         iterations: Count = 10,
     ):

@@ -5,7 +5,7 @@ from torch import nn
 
 from cassle.clock import Clock
 from cassle.distributed import gathered
-from cassle.kinds import Count, Positive, Share, Weight
+from cassle.kinds import Count, Positive, Share, Some, Weight
 from cassle.losses import Prototypes, crossed
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -31,7 +31,7 @@ class DINO(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (2048, 2048, 256),
+        projector: Some[Count] = (2048, 2048, 256),
         prototypes: Count = 4096,
         temperature: Positive = 0.1,
         teacher: tuple[Positive, Positive] = (0.04, 0.07),

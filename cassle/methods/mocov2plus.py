@@ -4,7 +4,7 @@ from torch import nn
 
 from cassle.clock import Clock
 from cassle.distributed import gathered
-from cassle.kinds import Count, Positive, Share
+from cassle.kinds import Count, Positive, Share, Some
 from cassle.losses import InfoNCE, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -24,7 +24,7 @@ class MoCoV2Plus(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (2048, 128),
+        projector: Some[Count] = (2048, 128),
         temperature: Positive = 0.2,
         queue: Count = 65536,
         momentum: tuple[Share, Share] = (0.99, 0.999),

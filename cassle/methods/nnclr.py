@@ -4,7 +4,7 @@ from torch import nn
 
 from cassle.clock import Clock
 from cassle.distributed import gathered
-from cassle.kinds import Count, Positive
+from cassle.kinds import Count, Positive, Some
 from cassle.losses import InfoNCE, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -20,7 +20,7 @@ class NNCLR(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (2048, 2048, 256),
+        projector: Some[Count] = (2048, 2048, 256),
         predictor: Count = 4096,
         temperature: Positive = 0.2,
         queue: Count = 65536,

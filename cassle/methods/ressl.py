@@ -4,7 +4,7 @@ from torch import nn
 
 from cassle.clock import Clock
 from cassle.distributed import gathered
-from cassle.kinds import Count, Positive, Share
+from cassle.kinds import Count, Positive, Share, Some
 from cassle.losses import Cosine, swap
 from cassle.losses.criterion import exactly
 from cassle.methods.method import Method
@@ -28,7 +28,7 @@ class ReSSL(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (4096, 512),
+        projector: Some[Count] = (4096, 512),
         temperature: Positive = 0.1,
         teacher: Positive = 0.04,
         queue: Count = 65536,

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from cassle.kinds import Count, Positive
+from cassle.kinds import Count, Positive, Some
 from cassle.losses import InfoNCE, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -19,7 +19,7 @@ class SimCLR(Method):
     multicrop = True
 
     def __init__(
-        self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 256), temperature: Positive = 0.2, local: bool = False
+        self, backbone: nn.Module, *, projector: Some[Count] = (2048, 256), temperature: Positive = 0.2, local: bool = False
     ):
         super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, norm=False)), InfoNCE(temperature, local))
 

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from cassle.kinds import Count
+from cassle.kinds import Count, Some
 from cassle.losses import Cosine, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -13,7 +13,7 @@ from cassle.typing import Batch, Scalar
 class SimSiam(Method):
     """L = -E_i cos(h(z_i), stop(z_i')),   z_i' the other view of z_i"""
 
-    def __init__(self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 2048, 2048), predictor: Count = 512):
+    def __init__(self, backbone: nn.Module, *, projector: Some[Count] = (2048, 2048, 2048), predictor: Count = 512):
         super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, bias=False, last_norm=True)), Cosine())
         self.h = mlp(self.encoder.dim, predictor, self.encoder.dim, bias=False)
 

@@ -3,7 +3,7 @@
 from torch import nn
 
 from cassle.distributed import gathered
-from cassle.kinds import Count, Positive
+from cassle.kinds import Count, Positive, Some
 from cassle.losses import InfoNCE, swap
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -21,7 +21,7 @@ class SupCon(Method):
     labelled = True
 
     def __init__(
-        self, backbone: nn.Module, *, projector: tuple[Count, ...] = (2048, 128), temperature: Positive = 0.1, local: bool = False
+        self, backbone: nn.Module, *, projector: Some[Count] = (2048, 128), temperature: Positive = 0.1, local: bool = False
     ):
         super().__init__(Encoder(backbone, mlp(backbone.dim, *projector, norm=False)), InfoNCE(temperature, local))
 

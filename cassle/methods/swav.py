@@ -5,7 +5,7 @@ from torch import nn
 
 from cassle.clock import Clock
 from cassle.distributed import gathered
-from cassle.kinds import Count, Positive, Weight
+from cassle.kinds import Count, Positive, Some, Weight, Whole
 from cassle.losses import Prototypes, crossed, sinkhorn
 from cassle.methods.method import Method
 from cassle.networks.encoder import Embedding, Encoder
@@ -31,18 +31,18 @@ class SwAV(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (2048, 128),
+        projector: Some[Count] = (2048, 128),
         prototypes: Count = 3000,
         temperature: Positive = 0.1,
         eps: Positive = 0.05,
         iterations: Count = 3,
-        queue: Weight = 3840,
+        queue: Whole = 3840,
         queue_from: Weight = 50,
         freeze: Weight = 2,
     ):
         super().__init__(Encoder(backbone, mlp(backbone.dim, *projector)), Prototypes(projector[-1], (prototypes,), temperature))
         self.eps, self.iterations, self.freeze, self.queue_from = eps, iterations, freeze, queue_from
-        self.queue = Queue(int(queue), self.encoder.dim) if queue else None
+        self.queue = Queue(queue, self.encoder.dim) if queue else None
 
     def begin_task(self, task: Task) -> None:
         if self.queue:

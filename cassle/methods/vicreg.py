@@ -3,7 +3,7 @@
 from torch import nn
 
 from cassle.distributed import gathered
-from cassle.kinds import Count, Weight
+from cassle.kinds import Count, Some, Weight
 from cassle.losses import Invariance, swap
 from cassle.losses.criterion import exactly
 from cassle.methods.method import Method
@@ -22,7 +22,7 @@ class VICReg(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (2048, 2048, 2048),
+        projector: Some[Count] = (2048, 2048, 2048),
         invariance: Weight = 25.0,
         variance: Weight = 25.0,
         covariance: Weight = 1.0,

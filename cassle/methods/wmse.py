@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from cassle.distributed import gathered
-from cassle.kinds import Count, Weight
+from cassle.kinds import Count, Some, Weight
 from cassle.losses import Cosine, Whitened, swap
 from cassle.losses.criterion import exactly
 from cassle.methods.method import Method
@@ -26,7 +26,7 @@ class WMSE(Method):
         self,
         backbone: nn.Module,
         *,
-        projector: tuple[Count, ...] = (1024, 64),
+        projector: Some[Count] = (1024, 64),
         size: Count = 128,
         rounds: Count = 1,
         eps: Weight = 1e-4,

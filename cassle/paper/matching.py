@@ -1,14 +1,13 @@
 """The runs that are a cell of a table, and what they measured."""
 
 import statistics
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cassle.config import Tree
 from cassle.errors import UserError
-from cassle.record import Record
+from cassle.record import Record, runs_in
 from cassle.paper.appendix import DOMAINS
 from cassle.paper.cells import Cell
 from cassle.paper.differences import answering, apart, budgets, grid, identity, marks
@@ -31,6 +30,8 @@ class Run:
             self.done = min((len(judged["A"]) for judged in self.accuracy.values()), default=0)
             self.costs = record.cost()
             self.device = record.environment()["device"] if (place / "environment.json").is_file() else "not known"
+        except UserError:
+            raise
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{place} cannot be read as a run: {error}") from None
 
@@ -69,13 +70,7 @@ class Found:
 
 def runs_under(paths: Sequence[Path]) -> list[Run]:
     """All that the paths are or hold (`runs`, if none is named and it is there), finished or not; each once."""
-    places: dict[Path, Path] = {}
-    for path in paths or filter(Path.is_dir, [HOME]):
-        if not path.is_dir():
-            raise UserError(f"{path} is not a folder; name run directories, or folders that hold some")
-        for place in [path] if (path / "experiment.toml").is_file() else sorted(p.parent for p in path.rglob("experiment.toml")):
-            places.setdefault(place.resolve(), place)
-    return [Run(place) for place in places.values()]
+    return [Run(place) for place in runs_in(paths or [*filter(Path.is_dir, [HOME])])]
 
 
 def found(cell: Cell, runs: Sequence[Run]) -> Found | None:
@@ -132,4 +127,4 @@ def _tree(record: Record) -> Tree:
     try:
         return record.experiment().tree()
     except UserError:
-        return tomllib.loads((record.path / "experiment.toml").read_text("utf-8"))
+        return record.tree()

@@ -10,6 +10,7 @@ from cassle.paper.plan import Plan
 
 def make(plan: Plan, gpus: Sequence[int], *, device: str, jobs: int | None, save_every: float) -> None:
     """Run what is missing, with a display; stopped at any time, it goes on when called again."""
+    from cassle.distributed import place
     from cassle.reports.live import Live
     from cassle.sweep import decode, sweep
     from cassle.training.log import Progress
@@ -18,6 +19,7 @@ def make(plan: Plan, gpus: Sequence[int], *, device: str, jobs: int | None, save
     until = {name: w.until for name, w in plan.missing.items() if w.until}
     places = [f"cuda:{number}" for number in gpus] or device
     told = plan.pace is not None
+    place(device)
     decode(experiments.values())
     with Live(list(experiments)) as live:
 

@@ -1,6 +1,5 @@
 """What a strategy costs, over fine-tuning."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +24,7 @@ class Cost:
 def costs(records: Sequence[Record]) -> list[Cost]:
     """Each run beside the fine-tuning run among them that differs from it in its strategy alone."""
     own = [_cost(record) for record in records]
-    trees = [tomllib.loads((r.path / "experiment.toml").read_text("utf-8")) if c.step else {} for r, c in zip(records, own)]
+    trees = [r.tree() if c.step else {} for r, c in zip(records, own)]
     found = []
     for tree, cost in zip(trees, own):
         partner = next((c for t, c in zip(trees, own) if t and t["strategy"]["name"] == "finetune" and _but(t) == _but(tree)), None)

@@ -1,7 +1,6 @@
 """A run directory as a reader meets it: what was learned, how far it got, and what each number is about."""
 
 import json
-import tomllib
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,7 @@ from cassle.config import Component, Tree
 from cassle.data.dataset import Dataset, columns, cut
 from cassle.errors import UserError
 from cassle.experiment import Experiment
-from cassle.record import Record
+from cassle.record import Record, runs_in
 
 
 class Story:
@@ -18,7 +17,7 @@ class Story:
 
     def __init__(self, record: Record, name: str, number: int, experiment: Experiment | None, dataset: Dataset | None):
         self.record, self.name, self.number, self.experiment, self.dataset = record, name, number, experiment, dataset
-        self.tree = experiment.tree() if experiment else tomllib.loads((record.path / "experiment.toml").read_text("utf-8"))
+        self.tree = experiment.tree() if experiment else record.tree()
         self.accuracy = record.accuracy()
         if not self.accuracy and not self.health:
             raise ValueError("nothing judged it")
@@ -100,10 +99,8 @@ class Story:
 
     @cached_property
     def metrics(self) -> list[dict]:
-        """What was logged; a run that is being written may end in half a line."""
-        path = self.record.path / "metrics.jsonl"
-        text = path.read_text("utf-8") if path.is_file() else ""
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        """What was logged."""
+        return self.record.metrics() if (self.record.path / "metrics.jsonl").is_file() else []
 
     @cached_property
     def health(self) -> dict[str, list[float | None]]:
@@ -122,18 +119,10 @@ class Story:
 
 def gather(paths: Sequence[Path]) -> list[Story]:
     """Every run that the paths are or hold, in the order given, then by name."""
-    places: dict[Path, Path] = {}
-    for path in paths:
-        if not path.is_dir():
-            raise UserError(f"{path} is not a folder; name run directories, or folders that hold some")
-        found = [path] if _is_run(path) else sorted(p.parent for p in path.rglob("experiment.toml") if _is_run(p.parent))
-        if not found:
-            raise UserError(f"{path} holds no run that has finished a task (a folder with experiment.toml and accuracy.json)")
-        for place in found:
-            places.setdefault(place.resolve(), place)
+    places = runs_in(paths, "accuracy.json")
     if not places:
         raise UserError("nothing to report: name run directories, or folders that hold some")
-    return _told(list(places.values()))
+    return _told(places)
 
 
 def families(stories: Sequence[Story], key: Callable[[Story], Hashable]) -> list[list[Story]]:
@@ -156,6 +145,8 @@ def _told(places: list[Path]) -> list[Story]:
             if str(data) not in opened:
                 opened[str(data)] = _opened(data)
             stories.append(Story(record, name, number, experiment, opened[str(data)]))
+        except UserError:
+            raise
         except (OSError, ValueError, KeyError) as error:
             raise UserError(f"{place} cannot be read as a run: {error}") from None
     return stories
@@ -183,10 +174,6 @@ def _names(places: list[Path]) -> list[str]:
         next(name for n in range(1, len(own) + 1) if (name := "/".join(own[-n:])) and sum(p[-n:] == own[-n:] for p in parts) == 1)
         for own in parts
     ]
-
-
-def _is_run(path: Path) -> bool:
-    return (path / "experiment.toml").is_file() and (path / "accuracy.json").is_file()
 
 
 def _mean(values: Sequence[float]) -> float:

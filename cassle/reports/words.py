@@ -51,7 +51,7 @@ def lede(stories: Sequence[Story]) -> str:
 def finding(stories: Sequence[Story]) -> str:
     """Who is best at the end, by the first probe; runs that are under way, or were judged on other images, do not compete."""
     if not stories[0].probes:
-        return "Nothing is labelled, so no probe could judge; what can be told without labels is under Health."
+        return "Nothing is labelled, or no probe was asked; what can be told without labels is under Health."
     probe = stories[0].probes[0]
     end = {s.name: s.accuracy[probe]["average"] for s in stories if probe in s.accuracy}
     whole = [s for s in stories if not s.unfinished and probe in s.accuracy and s.judged_by == stories[0].judged_by]

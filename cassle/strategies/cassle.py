@@ -5,6 +5,7 @@ from typing import Literal
 
 from torch import nn
 
+from cassle.errors import UserError
 from cassle.kinds import Count, Weight
 from cassle.losses import Criterion, Prototypes
 from cassle.losses import swap as swapped
@@ -57,6 +58,10 @@ class CaSSLe(Distillation):
         self.predictor, self.linear, self.norm, self.fresh = predictor, linear, norm, fresh
         self.swap, self.one_view, self.own_prototypes = swap, one_view, own_prototypes
         self.distance = self.g = self.prototypes = None
+
+    def check(self, method: Method) -> None:
+        if isinstance(self.criterion, Prototypes) and self.criterion.dim != method.encoder.dim:
+            raise UserError(f"strategy.criterion.dim is {self.criterion.dim}, but the method embeds in {method.encoder.dim} dimensions")
 
     def begin_task(self, task: Task, method: Method) -> None:
         super().begin_task(task, method)

@@ -7,7 +7,6 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from cassle.distributed import gathered, rank, world
-from cassle.errors import UserError
 from cassle.methods.method import Method
 from cassle.randomness import branch, fold
 from cassle.strategies.strategy import Strategy
@@ -27,10 +26,8 @@ class Reservoir(nn.Module):
         dim: of an embedding that is kept with each image; none if 0.
     """
 
-    def __init__(self, capacity: int, size: tuple[int, int] | None, dim: int = 0):
+    def __init__(self, capacity: int, size: tuple[int, int], dim: int = 0):
         super().__init__()
-        if size is None:
-            raise UserError("strategy: a memory holds images of one size: set data.image_size=256, say, and data.square=true")
         self.register_buffer("images", torch.zeros(capacity, 3, *size, dtype=torch.uint8))
         self.register_buffer("labels", torch.zeros(capacity, dtype=torch.long))
         self.register_buffer("z", torch.zeros(capacity, dim) if dim else None)
@@ -82,6 +79,8 @@ class Rehearsal(Strategy):
     hang on how many epochs it was seen.
     # paper != code: Mammoth's ER, DER and LUMP fill it at every step, so that the present task is rehearsed as well.
     """
+
+    one_size = True
 
     def __init__(self, capacity: int):
         super().__init__()

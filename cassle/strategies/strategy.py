@@ -20,6 +20,11 @@ class Strategy(nn.Module, ABC):
 
     needs_maps = False
     """Whether `penalty` wants to see the backbone's feature maps, in `now.maps`."""
+    one_size = False
+    """Whether all images must be of one size."""
+
+    def check(self, method: Method) -> None:
+        """Refuse a method that it does not go with, before anything is learned."""
 
     def begin_task(self, task: Task, method: Method) -> None:
         """Keep a copy of the past."""

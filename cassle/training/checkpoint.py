@@ -10,11 +10,13 @@ from hashlib import file_digest
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from cassle.disk import write
+from cassle.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Checkpoint:
 
     def restore(self, learner: nn.Module, optimizer: Optimizer | None) -> None:
         """Load every tensor in its place; any that is missing or left over is an error."""
-        tensors = load_file(self.path)
+        tensors = read_tensors(self.path)
         state = flat(learner, optimizer)
         if unlike := sorted(tensors.keys() ^ state.keys()):
             raise RuntimeError(f"{self.path} does not fit this learner: {unlike[:3]} ... stand on one side only")
@@ -61,20 +63,34 @@ def save(folder: Path, state: dict[str, Tensor], facts: dict, keep: int = 2) -> 
 
 
 def newest(folder: Path) -> Checkpoint | None:
-    """The last checkpoint whose tensors are what its manifest says."""
-    for manifest in sorted(folder.glob("[0-9]*.json"), reverse=True):
+    """The last checkpoint whose tensors are what its manifest says; None where none was ever finished."""
+    manifests = sorted(folder.glob("[0-9]*.json"), reverse=True)
+    for manifest in manifests:
         tensors = manifest.with_suffix(".safetensors")
         try:
             facts = json.loads(manifest.read_text("utf-8"))
             with open(tensors, "rb") as file:
                 if file_digest(file, "sha256").hexdigest() == facts["sha256"]:
                     return Checkpoint(tensors, facts)
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             continue
+    if any(manifest.exists() for manifest in manifests):  # a run that goes on has newer ones by now
+        raise UserError(f"{folder}: no checkpoint in it is whole; put it back from a copy, or delete the folder to learn all again")
     return None
 
 
 def write_tensors(path: Path, state: dict[str, Tensor]) -> None:
     """Equal tensors give equal bytes, whatever the order of their names."""
     ready = {name: state[name].detach().cpu().contiguous() for name in sorted(state)}
-    write(path, lambda temporary: save_file(ready, temporary))
+    try:
+        write(path, lambda temporary: save_file(ready, temporary))
+    except SafetensorError as error:  # a full disk is no OSError to it
+        raise OSError(f"{path.name}: {error}") from error
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """What `write_tensors` wrote."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} cannot be read ({error}); put it back from a copy") from None

@@ -194,12 +194,12 @@ def test_what_cannot_be_read_is_one_line(tmp_path, pretend):
         runs_under([tmp_path / "nowhere"])
     broken = pretend("broken", {}).place
     (broken / "accuracy.json").write_text("{")
-    with pytest.raises(UserError, match="broken cannot be read as a run") as error:
+    with pytest.raises(UserError, match="broken/accuracy.json is damaged") as error:
         runs_under([tmp_path])
     assert "\n" not in str(error.value)
     (tmp_path / "stranger").mkdir()
     (tmp_path / "stranger/experiment.toml").write_text("a = 1\n")
-    with pytest.raises(UserError, match="stranger cannot be read as a run"):
+    with pytest.raises(UserError, match="stranger/experiment.toml is damaged"):
         runs_under([tmp_path / "stranger"])
     (tmp_path / "stranger/experiment.toml").unlink()
     (broken / "accuracy.json").unlink()

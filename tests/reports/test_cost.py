@@ -37,6 +37,12 @@ def test_cost_is_that_of_later_tasks_over_the_run_that_differs_in_its_strategy_a
     assert rows(made)[0][-1] != "time over finetune"
 
 
+def test_runs_that_were_not_judged_alike_stand_in_one_table(made):
+    other = json.loads((made[1].path / "accuracy.json").read_text())
+    (made[1].path / "accuracy.json").write_text(json.dumps({"linear": other["knn"]}))
+    assert [row[:3] for row in rows(made)[:3]] == [["", "knn A", "knn F"], ["finetune", "50.0", "–"], ["cassle", "", ""]]
+
+
 def test_a_run_counts_its_steps_and_what_its_strategy_stores(tiny, tmp_path):
     run(tiny({"steps": 12}), tmp_path / "run")
     tasks = Record(tmp_path / "run").cost()

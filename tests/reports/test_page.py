@@ -191,5 +191,5 @@ def test_what_a_user_can_put_right(tmp_path):
         with pytest.raises(UserError, match=re.escape(words)):
             write_page(runs, tmp_path / out)
     (run / "accuracy.json").write_text("{", "utf-8")
-    with pytest.raises(UserError, match="run cannot be read as a run"):
+    with pytest.raises(UserError, match="run/accuracy.json is damaged"):
         write_page([run], tmp_path / "page.html")
