@@ -47,9 +47,7 @@ def _seconds(number: float) -> float:
 Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="e.g. method=byol strategy.weight=0.5 epochs=100")]
 Out = Annotated[Path | None, typer.Option("--out", help="Where the run goes; the same command again continues it.")]
 Device = Annotated[str, typer.Option("--device", callback=_device, help="cpu, cuda, cuda:1 ...; the GPU if there is one.")]
-SaveEvery = Annotated[
-    float, typer.Option("--save-every", callback=_seconds, help="Seconds between two saves of the resumable state.")
-]
+SaveEvery = Annotated[float, typer.Option("--save-every", callback=_seconds, help="Seconds between two saves of the resumable state.")]
 Runs = Annotated[list[Path] | None, typer.Argument(metavar="[RUNS]...", help="Runs, or folders of some; `runs`, if not said.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="How many runs at a time, when there are several.")]
 
@@ -104,10 +102,13 @@ def list_(
 
 @app.command()
 def show(preset: Annotated[str, typer.Argument()], changes: Changes = None) -> None:
-    """The resolved experiment as TOML."""
+    """The resolved experiment as TOML, headed by what the paper has for it."""
+    from cassle.paper.expected import expected
+
     experiments = _experiments(preset, changes or [])
     for name, experiment in experiments.items():
-        print((f"# {name}\n" if len(experiments) > 1 else "") + experiment.toml(), end="")
+        heads = [name] * (len(experiments) > 1) + expected(experiment)
+        print("".join(f"# {line}\n" for line in heads) + experiment.toml(), end="")
 
 
 @app.command()

@@ -87,6 +87,12 @@ def test_show_is_a_preset_that_can_be_run_from(tmp_path):
     assert Experiment.preset(str(tmp_path / "mine.toml")) == Experiment.preset("demo", {"method": "byol", "steps": 7})
 
 
+def test_show_says_what_the_paper_has_for_an_experiment():
+    lines = cassle("show", "cifar100", "method=byol", "strategy=cassle").stdout.splitlines()
+    assert lines[0] == "# the paper's Table 2: A by online(leak=true) 62.2, F by online(leak=true) 0, FT by online(leak=true) 43.6"
+    assert not cassle("show", "demo").stdout.startswith("#")
+
+
 def test_several_values_make_several_experiments():
     from cassle.cli import _experiments
 
