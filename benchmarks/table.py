@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/table.py runs/methods benchmarks/methods.md "cassle train demo method=... --out runs/methods"
 
-With --across linear, say, a row is a strategy, and every method has its A, F and FT by that probe side by side, as in the paper's Table 2.
+With `--across linear`, say, a row is a strategy, and every method has its A, F and FT by that probe side by side, as in the paper's Table 2.
 """
 
 import argparse
@@ -69,13 +69,14 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("page", type=Path, help="has the lines <!-- measured --> and <!-- end -->, between which this writes")
     parser.add_argument("command", help="that made the runs")
-    parser.add_argument("--across", metavar="PROBE")
+    parser.add_argument("--across", metavar="PROBE", nargs="+", default=[])
     args = parser.parse_args()
     some = next(path for path in sorted(args.runs.iterdir()) if (path / "environment.json").is_file())
     machine = Record(some).environment()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     about = f"{machine['device']}, {machine['cores']} cores; torch {machine['torch']}, Python {machine['python']}; commit {commit}; {time.strftime('%Y-%m-%d')}."
-    text = "\n".join([f"```sh\n{args.command}\n```\n", *(across(args.runs, args.across) if args.across else rows(args.runs)), "", about, ""])
+    body = [line for probe in args.across for line in (f"By {probe}:", "", *across(args.runs, probe), "")]
+    text = "\n".join([f"```sh\n{args.command}\n```\n", *(body if args.across else rows(args.runs)), "", about, ""])
     args.page.write_text(BLOCK.sub(lambda m: m[1] + text + m[2], args.page.read_text("utf-8")), "utf-8")
 
 
