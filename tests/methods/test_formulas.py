@@ -23,29 +23,7 @@ from cassle.networks.encoder import Embedding
 from cassle.networks.resnet import resnet10
 from cassle.randomness import fold, key, permutation
 from cassle.typing import Batch, Task
-
-
-class Gives(nn.Module):
-    """Stands in for a network: whatever it is shown, this comes out of it."""
-
-    def __init__(self, answer):
-        super().__init__()
-        self.answer = answer
-
-    def forward(self, *_):
-        return self.answer
-
-    def update(self, *_):
-        pass
-
-
-def made(kind, dim=24, **settings):
-    torch.manual_seed(0)
-    return kind(resnet10(width=4), projector=(16, dim), **settings).double().train()
-
-
-def embedding(z):
-    return Embedding(torch.zeros(*z.shape[:2], 1, dtype=z.dtype), z)
+from tests.methods.stand_ins import Gives, embedding, made
 
 
 def batch(n, epoch=0, views=(), labels=None, number=5):

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn.functional import normalize
 
 from cassle.clock import Clock
@@ -18,34 +17,8 @@ from cassle.methods.supcon import SupCon
 from cassle.methods.swav import SwAV
 from cassle.methods.vicreg import VICReg
 from cassle.methods.wmse import WMSE
-from cassle.networks.encoder import Embedding
-from cassle.networks.resnet import resnet10
 from cassle.typing import Batch, Task
-
-
-class Gives(nn.Module):
-    """Stands in for a network: whatever it is shown, this comes out of it."""
-
-    def __init__(self, answer):
-        super().__init__()
-        self.answer = answer
-
-    def forward(self, *_):
-        return self.answer
-
-    scores = forward
-
-    def update(self, *_):
-        pass
-
-
-def made(kind, dim=24, **settings):
-    torch.manual_seed(0)
-    return kind(resnet10(width=4), projector=(16, dim), **settings).double().train()
-
-
-def embedding(z):
-    return Embedding(torch.zeros(*z.shape[:2], 1, dtype=z.dtype), z)
+from tests.methods.stand_ins import Gives, embedding, made
 
 
 def batch(n, epoch=0, labels=None):
