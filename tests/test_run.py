@@ -92,7 +92,7 @@ def command(experiment, out, tmp_path):
 
 def wait_for(process, out, task, step):
     """Until the newest checkpoint is in that task, at that step or later."""
-    for _ in range(6000):
+    for _ in range(30000):  # it ends as soon as it is there, or dead
         found = checkpoint.newest(out / "last") if out.exists() else None
         if found and (found.facts["task"], found.facts.get("step", 0)) >= (task, step):
             return
