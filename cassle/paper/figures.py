@@ -52,7 +52,8 @@ def teaser(runs: Sequence[Run]):
         axes.set_ylim(max(0, 5 * int(min(values) / 5) - 5), max(values) + 2)
         axes.grid(axis="y", color="#e4e4e4", linewidth=0.7)
     drawn.axes[0].set_ylabel("accuracy (%)")
-    told(drawn, {" ".join(key): f for key, (_, f) in filled.items() if f}, "bars do not begin at 0")
+    cut = ["bars do not begin at 0"] if any(axes.get_ylim()[0] > 0 for axes in drawn.axes) else []
+    told(drawn, {" ".join(key): f for key, (_, f) in filled.items() if f}, *cut)
     return drawn
 
 
